@@ -2,7 +2,7 @@
 // ranks continue.
 // ranks: 1
 // launchers: weft-run
-// subject: src/core/runtime src/core/protocol src/net src/boot src/fiber
+// subject: src/core/runtime src/core/protocol src/net src/boot src/fiber src/coll
 //
 // The rank that the launcher starts runs jobs of its own, from the file boot, so that no launcher ends them:
 //   deaths [SCENARIO]
@@ -362,14 +362,53 @@ void leaves(rank_parts& mine) {
   go_on(mine);
 }
 
+weft::task<void> await_sum(weft::run_loop& loop, weft::group all, std::vector<std::uint64_t>& words, errc& end) {
+  const weft::completion_record record = co_await weft::collective::allreduce({}, words).await(loop, all);
+  end = record.error();
+}
+
+// Collectives that the rank takes no part in: posted ones, one that a thread waits for, and an awaited one.
+void collectives(rank_parts& mine) {
+  if (mine.rt.rank() == gone) {
+    say('r');
+    wait_to_be_killed();
+  }
+  weft::group all = mine.rt.world();
+  std::vector<std::uint64_t> first(1), second(3000), third(3000);
+  weft::completion_queue ends{mine.rt};
+  static_cast<void>(weft::collective::barrier().post(all, ends));
+  static_cast<void>(weft::collective::allreduce({}, first).post(all, ends));
+  static_cast<void>(weft::collective::allreduce({}, second).post(all, ends));
+  static_cast<void>(weft::collective::broadcast(third, gone).post(all, ends));
+  say('p');
+  try {
+    weft::collective::allreduce({}, third).run(all);
+    require(false, "a collective without a rank ends well");
+  } catch (const weft::error& reason) {
+    require(reason.code() == errc::peer_failed,
+            fmt::format("a collective ends with peer_failed, not: {}", reason.what()));
+  }
+  for (int i = 0; i < 4; ++i) {
+    const auto end = mine.dev.wait(ends, {.timeout = weft::test::patience});
+    require(end && end->error() != errc::none, fmt::format("posted collective {} ends with an error", i));
+  }
+  weft::run_loop loop{mine.dev};
+  errc awaited = errc::none;
+  loop.spawn(await_sum(loop, all, first, awaited));
+  loop.run();
+  require(awaited != errc::none, "an awaited collective ends with an error");
+  go_on(mine);
+}
+
 struct scenario {
   void (*body)(rank_parts&);
   bool kills = true;
 };
 
 const std::map<std::string, scenario> scenarios{
-    {"operations", {operations}}, {"sleepers", {sleepers}}, {"posts", {posts}},   {"barrier", {barrier}},
-    {"flush", {flush}},           {"blocked", {blocked}},   {"steady", {steady}}, {"leaves", {leaves, false}},
+    {"operations", {operations}}, {"sleepers", {sleepers}},    {"posts", {posts}},
+    {"barrier", {barrier}},       {"flush", {flush}},          {"blocked", {blocked}},
+    {"steady", {steady}},         {"leaves", {leaves, false}}, {"collectives", {collectives}},
 };
 
 int be_rank(const std::string& name) {
