@@ -25,6 +25,10 @@ bool are_same(const shape& a, const shape& b) noexcept {
          a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
+[[noreturn]] void fail(const shape& of, const algorithm& how, errc why) {
+  throw error{why, fmt::format("{} ({}): an operation with a member has failed", name_of(of.operation), how.name)};
+}
+
 schedule made(const algorithm& how, const shape& of) {
   schedule out;
   how.make(out, of);
@@ -212,7 +216,7 @@ void kept_run::run() {
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  fail(end->error());
+  fail(shape_, *how_, end->error());
 }
 
 void kept_run::run_directly() {
@@ -226,12 +230,6 @@ void kept_run::run_directly() {
     bool& is_at_work;
   } const mine{is_direct_};
   const errc end = direct_->run(group_->tags().take(), combine_);
-  if (end != errc::none) fail(end);
+  if (end != errc::none) fail(shape_, *how_, end);
 }
-
-void kept_run::fail(errc why) const {
-  throw error{why,
-              fmt::format("{} ({}): an operation with a member has failed", name_of(shape_.operation), how_->name)};
-}
-
 }  // namespace weft::coll

@@ -53,7 +53,6 @@ class kept_run {
   void build();
   void run_directly();
   void refuse_if_running() const;
-  [[noreturn]] void fail(errc why) const;
   void build_checked();
   void start_behind_barrier(completion& done, void* context);
   void refuse_if_many_run(std::size_t most) const;
