@@ -53,7 +53,8 @@ class termination_state {
         end_{group_.through()},
         wave_ended_{group_.through().runtime(),
                     [this](completion_record&& record) {
-                      wave_error_ = record.error();
+                      // Of a member that has failed, and told this one (failed_message.hpp).
+                      wave_error_ = record.error() == errc::truncated ? errc::peer_failed : record.error();
                       drive(event::wave_ended);
                     }},
         asked_{group_.through().runtime()} {
