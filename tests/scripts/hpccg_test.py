@@ -52,7 +52,9 @@ class Known(unittest.TestCase):
             for index, residual in enumerate(KNOWN[sides]):
                 self.assertAlmostEqual(found["residuals"][str(15 * (index + 1))] / residual, 1, delta=1e-4)
             operations = 64 * x * y * z * ITERATIONS
-            self.assertAlmostEqual(found["mflops"] * found["seconds"] * 1e6 / operations, 1, delta=0.01)
+            # `mflops` has one digit behind the point: much of it where a busy machine makes it small.
+            rounding = 0.05 / found["mflops"] if found["mflops"] > 0.1 else 1
+            self.assertAlmostEqual(found["mflops"] * found["seconds"] * 1e6 / operations, 1, delta=0.01 + rounding)
             return found
 
     def test_each_number_of_workers(self):

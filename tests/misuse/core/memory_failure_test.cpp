@@ -188,8 +188,9 @@ class active_messages {
     ++id_;  // an id is never used twice
     std::optional<registration> arrivals;
     if (!at_.is_sender()) arrivals.emplace(at_.rt.register_completion(inbox_, {.id = id_, .allocator = &allocator}));
-    at_.rt.barrier();
+    // Before the barrier: in it the message of a sender that has left it may be delivered.
     if (at_.is_sender() == of.at_sender) memory.fail(of.how, of.fails_from);
+    at_.rt.barrier();
     exchange(memory, of, key, true, is_long);
     EXPECT_TRUE(allocator.has_all_back()) << of;
     memory.fail(fault::none);
