@@ -44,6 +44,9 @@ SELDOM = {
     "ids.of_engines_that_come_and_go_leave_no_engines": "engines by the thousand, and no message",
     "ids.of_registrations_that_come_and_go_leave_no_entries": "registrations by the thousand, and no message",
     "*.needs_no_stack_for_its_length": "long chains of what sends nothing",
+    "collectives_of_ended_ranks.*": "waits most of its time until the end of a rank is known",
+    "coll_counts*": "schedules of many ranks, and no message",
+    "random_terminations.*": "has seeds of its own",
 }
 FAILURES = {"failed_reads": "read:2", "failed_writes": "write:2", "gone_reads": "read:2:gone", "gone_writes": "write:2:gone"}
 KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped", *FAILURES)
