@@ -46,7 +46,7 @@ TEST(group_names, of_the_librarys_own_are_not_counted) {
   EXPECT_FALSE(names.lives({}));
 }
 
-// Rank 0 has led 2^20 groups, of which rank 1 still has some that rank 0 has ended.
+// Rank 0 has led 2^20 groups. Rank 1 still has some of them that rank 0 has ended.
 TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
   test::local_job{3}.run([](runtime& rt) {
     group all = rt.world();

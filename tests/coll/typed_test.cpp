@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t members = 3;
 
-// Small numbers, of which products fit any type.
+// Small numbers, whose products fit any type.
 template <class Element>
 Element given(std::uint32_t member, std::size_t i) {
   return static_cast<Element>(static_cast<float>((member * 2 + i) % 4));

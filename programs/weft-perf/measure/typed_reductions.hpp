@@ -1,4 +1,4 @@
-// The types and operations of which reductions are measured.
+// The types and operations whose reductions are measured.
 #pragma once
 
 #include <complex>

@@ -78,7 +78,7 @@ TEST_F(wrong_groups, of_ranks_that_there_are_not_are_refused) {
   });
 }
 
-// The collectives that were posted are complete later: the group's end waits for nobody.
+// The collectives that were posted are complete later: the group's end waits for no member.
 TEST_F(wrong_groups, that_end_while_their_members_are_late_let_collectives_complete) {
   for (const bool is_checked : {false, true}) {
     test::local_job{3, {.check = is_checked}}.run([](runtime& rt) {
