@@ -19,8 +19,8 @@ class group_state;
 
 /// Options of functions that make groups.
 struct group_options {
-  /// The device through which this member's collectives run, a shared one. Null: the device of the group that the new
-  /// one is made from, or the default device.
+  /// The device through which this member's collectives run, a shared one, unless the runtime's default device is one
+  /// thread's own. Null: the device of the group that the new one is made from, or the default device.
   device* through = nullptr;
 };
 

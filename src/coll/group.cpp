@@ -30,11 +30,12 @@ struct wish {
   std::uint32_t has_colour;
 };
 
-// A step behind a receive is posted by the thread that took its message, on any device.
+// A step behind a receive is posted by the thread that took its message, on any device. In a runtime whose default
+// device is one thread's own, one thread at a time does all of that.
 device& device_of(const group_options& options, device& given, const weft::runtime& of) {
   device& out = options.through != nullptr ? *options.through : given;
   if (&out.runtime() != &of) throw error{errc::invalid_argument, "a group: its device was made from another runtime"};
-  if (!out.is_shared()) {
+  if (!out.is_shared() && out.runtime().default_device().is_shared()) {
     throw error{
         errc::invalid_argument,
         "a group: its device is one thread's own, and collectives need a shared one: make it with {.shared = true}"};

@@ -172,6 +172,14 @@ TEST(groups, know_their_members) {
   });
 }
 
+TEST(groups, run_on_the_default_device_of_a_runtime_that_one_thread_at_a_time_uses) {
+  test::local_job{3, {.default_device = {.shared = false}}}.run([](runtime& rt) {
+    group all = rt.world();
+    run_some(all, 8, 20);
+    collective::barrier().run(all);
+  });
+}
+
 TEST(groups, are_made_by_their_members_alone) {
   test::local_job{4}.run([](runtime& rt) {
     const std::vector<std::uint32_t> some{3, 1};
