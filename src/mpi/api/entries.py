@@ -1,0 +1,88 @@
+"""Writes the entry points of a chapter, and the list of names that the library exports."""
+
+OPEN = """// Entry points of the chapter `{chapter}`. Made by the build from src/mpi/api.
+{includes}
+using namespace weft::mpi;
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+extern "C" {{
+"""
+ALWAYS = "  rank_state* const here = current_rank();\n"
+BETWEEN = ALWAYS + '  if (here == nullptr) [[unlikely]] return raise_outside("{name}", fail_outside());\n'
+# Of functions that return no error class.
+VALUE = """{returns} P{name}({prototype}) {{
+  static_assert(noexcept({body}));
+  return {body};
+}}
+"""
+ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
+"""
+ABSENT_TOOL = """{returns} P{name}({prototype}) {{
+  return MPI_T_ERR_NOT_INITIALIZED;
+}}
+"""
+ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")));
+
+"""
+
+
+def communicators(function):
+    return [parameter.name for parameter in function.parameters if parameter.type == "MPI_Comm"]
+
+
+def object_of(function):
+    """The object whose error handler is called: a communicator, or none, which stands for MPI_COMM_SELF."""
+    found = communicators(function)
+    return f"{found[0]}_object" if found else "nullptr"
+
+
+def body_of(function, checks):
+    """Finds the objects of handles, checks arguments one after the other, then runs the body."""
+    lines = []
+    for name in communicators(function):
+        lines.append(f"  communicator* const {name}_object = find_communicator(*here, {name});")
+    lines.append("  int error = MPI_SUCCESS;")
+    for _, check in checks:
+        lines.append(f"  if (error == MPI_SUCCESS) [[likely]] error = check::{check};")
+    lines.append("  if (error == MPI_SUCCESS) [[likely]] {")
+    if "early" in function.lines:
+        condition, _, action = function.lines["early"].partition(" -> ")
+        lines.append(f"    if ({condition}) [[unlikely]] return {action or 'MPI_SUCCESS'};")
+    body = function.lines["body"]
+    lines.append(f"    static_assert(noexcept({body}));")
+    lines.append(f"    error = {body};")
+    lines.append("  }")
+    lines.append("  if (error == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;")
+    lines.append(f'  return raise(*here, {object_of(function)}, error, "{function.name}");')
+    return "\n".join(lines) + "\n"
+
+
+def definition(function, checks):
+    values = dict(name=function.name, returns=function.returns, prototype=function.prototype,
+                  body=function.lines.get("body"), object=object_of(function))
+    if function.is_supported and function.runs_always:
+        return VALUE.format(**values)
+    if not function.is_supported and function.returns != "int":
+        raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
+    if not function.is_supported and function.chapter == "tool":
+        return ABSENT_TOOL.format(**values)
+    head = f"{function.returns} P{function.name}({function.prototype}) {{\n" + BETWEEN.format(**values)
+    if function.is_supported:
+        return head + body_of(function, checks) + "}\n"
+    found = "".join(f"  communicator* const {name}_object = find_communicator(*here, {name});\n"
+                    for name in communicators(function)[:1])
+    return head + found + ABSENT.format(**values) + "}\n"
+
+
+def entries(tables, chapter, includes):
+    out = OPEN.format(chapter=chapter, includes="\n".join(f'#include "{name}"' for name in includes))
+    for function in tables.chapters[chapter]:
+        out += definition(function, tables.checks_of(function))
+        out += ALIAS.format(name=function.name, returns=function.returns, prototype=function.prototype)
+    return out + '}  // extern "C"\n'
+
+
+def exports(tables):
+    """A version script. The names have no version, as programs of other libraries of the ABI ask for none."""
+    names = "".join(f"    {prefix}{one.name};\n" for one in tables.functions for prefix in ("", "P"))
+    return f"{{\n  global:\n{names}  local:\n    *;\n}};\n"

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Makes the header and the entry points of the MPI library from the tables beside it.
+
+generate.py header FILE            mpi.h
+generate.py entries CHAPTER FILE   the functions of CHAPTER.table
+generate.py exports FILE           the version script of the library
+generate.py absent FILE            a page that lists the functions that are absent
+"""
+
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+from entries import entries, exports  # noqa: E402
+from header import header  # noqa: E402
+from tables import TableError, Tables  # noqa: E402
+
+
+def absent(tables):
+    """By chapters: how many functions there are, and the absent ones."""
+    lines = ["# MPI functions that are absent", "",
+             "They return `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler; those of `MPI_T`, a code of their own.", ""]
+    for chapter, functions in tables.chapters.items():
+        missing = [one.name for one in functions if not one.is_supported]
+        lines.append(f"**{chapter}**: {len(functions) - len(missing)} of {len(functions)} are there."
+                     + (" Absent: " + ", ".join(f"`{name}`" for name in missing) + "." if missing else ""))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main(arguments):
+    if not arguments or arguments[0] not in ("header", "entries", "exports", "absent"):
+        raise SystemExit(__doc__)
+    made, *middle, output = arguments
+    try:
+        tables = Tables(FOLDER)
+    except TableError as error:
+        raise SystemExit(f"generate.py: {error}") from None
+    if made == "entries":
+        text = entries(tables, middle[0], ["mpi/api/bodies.hpp"])
+    else:
+        text = {"header": header, "exports": exports, "absent": absent}[made](tables)
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    Path(output).write_text(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
