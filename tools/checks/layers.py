@@ -5,7 +5,9 @@ import re
 from checks.finding import Finding
 
 # From the ground up: a layer includes itself and those before it.
-LAYERS = ["base", "boot", "net", "core", "blocking", "graph", "coro", "coll", "fiber"]
+LAYERS = ["base", "boot", "net", "core", "blocking", "graph", "coro", "coll", "fiber", "mpi"]
+# Layers over include/ alone, as a user's program is.
+OUTSIDE = ["mpi"]
 # The rooms of core, likewise.
 ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api", "door"]
 # The sources of core that include headers of rooms above their own, and which. The list only shrinks.
@@ -98,6 +100,8 @@ def _layer_problem(file, parts, target):
     to = target.split("/")
     if to[0] not in LAYERS or len(to) < 2:
         return None
+    if layer in OUTSIDE and to[0] != layer:
+        return f"layer '{layer}' uses the public headers alone"
     if LAYERS.index(to[0]) > LAYERS.index(layer):
         return f"layer '{layer}' stands below '{to[0]}'"
     if to[0] == "net" and len(to) > 2 and to[1] not in NET_SHARED and file != TRANSPORT_TABLE:

@@ -1,0 +1,27 @@
+# What the build makes of the tables in src/mpi/api: mpi.h, the entry points, the version script, and the list of absent
+# functions. Sets WEFT_MPI_INCLUDE, WEFT_MPI_ENTRIES and WEFT_MPI_EXPORTS.
+set(WEFT_MPI_INCLUDE ${PROJECT_BINARY_DIR}/include/weft-mpi)
+set(WEFT_MPI_EXPORTS ${PROJECT_BINARY_DIR}/generated/mpi/exports.map)
+set(WEFT_MPI_ENTRIES "")
+
+file(GLOB tables CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/mpi/api/*.table)
+file(GLOB rows CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/mpi/api/*.tsv)
+file(GLOB generator CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/mpi/api/*.py)
+
+# weft_mpi_generate(output table words...): a file that generate.py makes of one table, or of all.
+function(weft_mpi_generate output table)
+  add_custom_command(OUTPUT ${output} DEPENDS ${table} ${rows} ${generator} VERBATIM
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/mpi/api/generate.py ${ARGN} ${output})
+endfunction()
+
+weft_mpi_generate(${WEFT_MPI_INCLUDE}/mpi.h "${tables}" header)
+weft_mpi_generate(${WEFT_MPI_EXPORTS} "${tables}" exports)
+weft_mpi_generate(${PROJECT_BINARY_DIR}/generated/mpi/absent.md "${tables}" absent)
+foreach(table IN LISTS tables)
+  get_filename_component(chapter ${table} NAME_WE)
+  set(entries ${PROJECT_BINARY_DIR}/generated/mpi/${chapter}.cpp)
+  weft_mpi_generate(${entries} "${table}" entries ${chapter})
+  list(APPEND WEFT_MPI_ENTRIES ${entries})
+endforeach()
+add_custom_target(weft-mpi-header DEPENDS ${WEFT_MPI_INCLUDE}/mpi.h ${WEFT_MPI_EXPORTS}
+  ${PROJECT_BINARY_DIR}/generated/mpi/absent.md)

@@ -1,0 +1,23 @@
+// All that the bodies of the tables call.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/api/check.hpp"
+#include "mpi/collective/collectives.hpp"
+#include "mpi/environment/environment.hpp"
+#include "mpi/environment/handle_numbers.hpp"
+#include "mpi/message/point_to_point.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+
+/// Writes the result of a function that cannot fail.
+template <class To, class From>
+int give(To* to, From value) noexcept {
+  *to = static_cast<To>(value);
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,78 @@
+// Checks of arguments: each returns MPI_SUCCESS or an error class. checks.tsv says which arguments they are for.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/objects/basic_type.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/operation.hpp"
+
+namespace weft::mpi::check {
+
+inline int is_communicator(const communicator* found) noexcept {
+  if (found != nullptr) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_COMM, "it is no communicator");
+}
+
+inline int is_count(MPI_Count count) noexcept {
+  if (count >= 0) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count));
+}
+
+inline int is_datatype(MPI_Datatype type) noexcept {
+  if (basic_type_of(type).is_one()) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_TYPE, "handle %p is no datatype", static_cast<const void*>(type));
+}
+
+inline int is_buffer(const void* address, MPI_Count count) noexcept {
+  if (address != nullptr || count == 0) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_BUFFER, "a null pointer with count %lld", static_cast<long long>(count));
+}
+
+inline int is_destination(const communicator& in, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < in.size || rank == MPI_PROC_NULL) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_RANK, "destination %d in a communicator of %u ranks", rank, in.size);
+}
+
+inline int is_source(const communicator& in, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < in.size || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_RANK, "source %d in a communicator of %u ranks", rank, in.size);
+}
+
+inline int is_root(const communicator& in, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < in.size) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_ROOT, "root %d in a communicator of %u ranks", rank, in.size);
+}
+
+inline int is_tag_of_send(int tag) noexcept {
+  if (tag >= 0) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_TAG, "tag %d", tag);
+}
+
+inline int is_tag_of_receive(int tag) noexcept {
+  if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_TAG, "tag %d", tag);
+}
+
+inline int is_operation(MPI_Op op, MPI_Datatype type) noexcept {
+  if (reduction_of(op, type)) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_OP, "operation %p on datatype %p", static_cast<const void*>(op), static_cast<const void*>(type));
+}
+
+inline int is_given(const void* result) noexcept {
+  if (result != nullptr) [[likely]]
+    return MPI_SUCCESS;
+  return fail(MPI_ERR_ARG, "a null pointer for a result");
+}
+
+}  // namespace weft::mpi::check

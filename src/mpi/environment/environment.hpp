@@ -1,0 +1,30 @@
+// Start and end of a rank, and functions that may be called at any time.
+#pragma once
+
+#include "mpi.h"
+
+namespace weft::mpi {
+
+struct communicator;
+struct rank_state;
+
+int init(const char* function, int required, int* provided) noexcept;
+int finalize() noexcept;
+int is_initialized(int* flag) noexcept;
+int is_finalized(int* flag) noexcept;
+[[noreturn]] int abort(rank_state& rank, const communicator* in, int code) noexcept;
+
+int query_thread(const rank_state& rank, int* provided) noexcept;
+int is_thread_main(const rank_state& rank, int* flag) noexcept;
+
+int get_version(int* version, int* subversion) noexcept;
+int get_abi_version(int* version, int* subversion) noexcept;
+int get_library_version(char* text, int* length) noexcept;
+int get_processor_name(char* name, int* length) noexcept;
+double time_in_seconds() noexcept;
+double tick_in_seconds() noexcept;
+
+int get_error_class(int code, int* error_class) noexcept;
+int get_error_string(int code, char* text, int* length) noexcept;
+
+}  // namespace weft::mpi

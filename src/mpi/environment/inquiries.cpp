@@ -1,0 +1,60 @@
+// Versions, names, time and texts.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "mpi/environment/environment.hpp"
+#include "mpi/objects/error.hpp"
+#include "weft/version.hpp"
+
+namespace weft::mpi {
+
+int get_version(int* version, int* subversion) noexcept {
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+int get_abi_version(int* version, int* subversion) noexcept {
+  *version = MPI_ABI_VERSION;
+  *subversion = MPI_ABI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+int get_library_version(char* text, int* length) noexcept {
+  *length = std::snprintf(text, MPI_MAX_LIBRARY_VERSION_STRING, "Weft %s, MPI %d.%d, ABI %d.%d", version_text(),
+                          MPI_VERSION, MPI_SUBVERSION, MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  return MPI_SUCCESS;
+}
+
+int get_processor_name(char* name, int* length) noexcept {
+  if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0) return fail(MPI_ERR_OTHER, "the system gives no name");
+  name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
+  *length = static_cast<int>(std::strlen(name));
+  return MPI_SUCCESS;
+}
+
+double time_in_seconds() noexcept {
+  return std::chrono::duration<double>{std::chrono::steady_clock::now().time_since_epoch()}.count();
+}
+
+double tick_in_seconds() noexcept {
+  using period = std::chrono::steady_clock::period;
+  return static_cast<double>(period::num) / static_cast<double>(period::den);
+}
+
+int get_error_class(int code, int* error_class) noexcept {
+  *error_class = code;  // there are no codes but the classes
+  return MPI_SUCCESS;
+}
+
+int get_error_string(int code, char* text, int* length) noexcept {
+  const class_text known = text_of(code);
+  *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s: %s", known.name, known.meaning);
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "mpi/environment/environment.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/runtime.hpp"
+#include "weft/runtime_options.hpp"
+
+namespace weft::mpi {
+namespace {
+
+// A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
+void check_end_of_process() noexcept {
+  rank_state* const rank = detail::process_slot.state;
+  if (rank == nullptr) return;
+  std::fprintf(stderr, "rank %u exits before MPI_Finalize\n", rank->world.rank);
+  end_job(1);
+}
+
+int start(rank_slot& slot, int level) {
+  std::unique_ptr<weft::runtime> made;
+  if (slot.given == nullptr) {
+    made = std::make_unique<weft::runtime>(
+        weft::runtime_options{.default_device = {.shared = level == MPI_THREAD_MULTIPLE}});
+  }
+  weft::runtime& runtime = made != nullptr ? *made : *slot.given;
+  slot.state = new rank_state{std::move(made), runtime, level};
+  if (&slot == &detail::process_slot) std::atexit(check_end_of_process);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int init(const char* function, int required, int* provided) noexcept {
+  rank_slot& slot = current_slot();
+  if (slot.state != nullptr)
+    return raise(*slot.state, nullptr, fail(MPI_ERR_OTHER, "MPI is initialized already"), function);
+  if (slot.is_finalized) return raise_outside(function, fail(MPI_ERR_OTHER, "it is called after MPI_Finalize"));
+  const int level = std::clamp(required, MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
+  const int error = guarded([&] { return start(slot, level); });
+  if (error != MPI_SUCCESS) return raise_outside(function, error);
+  if (provided != nullptr) *provided = level;
+  return MPI_SUCCESS;
+}
+
+int finalize() noexcept {
+  rank_slot& slot = current_slot();
+  if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
+  rank_state& rank = *slot.state;
+  const int error = guarded([&] {
+    // A hook posts what is left; after the barrier each rank has posted all that it sends.
+    while (!rank.unposted.is_empty()) rank.device.progress();
+    rank.runtime.barrier();
+    return MPI_SUCCESS;
+  });
+  if (error != MPI_SUCCESS) return raise(rank, nullptr, error, "MPI_Finalize");
+  slot.is_finalized = true;
+  delete std::exchange(slot.state, nullptr);
+  return MPI_SUCCESS;
+}
+
+int is_initialized(int* flag) noexcept {
+  const rank_slot& slot = current_slot();
+  *flag = slot.state != nullptr || slot.is_finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int is_finalized(int* flag) noexcept {
+  *flag = current_slot().is_finalized ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int abort(rank_state& rank, const communicator* in, int code) noexcept {
+  std::fprintf(stderr, "MPI_Abort of rank %u in %s: error code %d\n", rank.world.rank,
+               in != nullptr ? in->name.c_str() : "no communicator", code);
+  end_job(code);
+}
+
+int query_thread(const rank_state& rank, int* provided) noexcept {
+  *provided = rank.thread_level;
+  return MPI_SUCCESS;
+}
+
+int is_thread_main(const rank_state& rank, int* flag) noexcept {
+  *flag = rank.main_thread == std::this_thread::get_id() ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,61 @@
+#include "mpi/message/unposted_sends.hpp"
+
+#include "mpi/message/post_send.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+
+namespace weft::mpi {
+
+bool unposted_sends::add(request& one, bool always) {
+  bool needs_hook = false;
+  {
+    const std::lock_guard locked{mutex_};
+    const auto found = queues_.find(one.send.peer);
+    if (found == queues_.end() && !always) return false;
+    queue& of = found != queues_.end() ? found->second : queues_[one.send.peer];
+    one.next = nullptr;
+    (of.last != nullptr ? of.last->next : of.first) = &one;
+    of.last = &one;
+    // [locked]
+    count_.fetch_add(1, std::memory_order_relaxed);
+    needs_hook = !std::exchange(has_hook_, true);
+  }
+  if (needs_hook) {
+    const std::lock_guard locked{hook_mutex_};
+    hook_ = device_.add_hook([this] { return post_all(); });
+  }
+  return true;
+}
+
+hook_answer unposted_sends::post_all() noexcept {
+  const std::lock_guard locked{mutex_};
+  bool has_posted = false;
+  for (auto each = queues_.begin(); each != queues_.end();) {
+    while (each->second.first != nullptr && post_first(each->second)) has_posted = true;
+    each = each->second.first == nullptr ? queues_.erase(each) : std::next(each);
+  }
+  if (!queues_.empty()) return has_posted ? hook_answer::progress : hook_answer::no_progress;
+  has_hook_ = false;
+  return hook_answer::done;
+}
+
+bool unposted_sends::post_first(queue& of) noexcept {
+  request& one = *of.first;
+  request* const next = one.next;  // read first: a request that is posted may end at any time
+  bool is_posted = true;
+  const int error = guarded([&] {
+    const status answer = post_send(device_, signals_, one);
+    is_posted = !answer.is_retry();
+    if (answer.is_done()) one.finish(outcome{});
+    return MPI_SUCCESS;
+  });
+  if (error != MPI_SUCCESS) one.finish(outcome{.error = error});
+  if (!is_posted) return false;
+  of.first = next;
+  if (next == nullptr) of.last = nullptr;
+  // [locked]
+  count_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,47 @@
+// Sends that could not be posted: MPI_Isend returns also where its peer makes no progress for long. A queue for each
+// peer keeps their order; a hook of the device posts them when there is room.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "mpi/objects/request.hpp"
+#include "weft/device.hpp"
+#include "weft/hook.hpp"
+
+namespace weft::mpi {
+
+class unposted_sends {
+ public:
+  unposted_sends(weft::device& through, request_signals& signals) noexcept : device_{through}, signals_{signals} {}
+
+  /// Whether there is none, for any peer. A thread that has added one sees it.
+  [[nodiscard]] bool is_empty() const noexcept {
+    // [hint] A thread needs to see its own sends alone: those of other threads have no order with them.
+    return count_.load(std::memory_order_relaxed) == 0;
+  }
+  /// Adds a send, whose `send` says where to, if `always` or if older ones to its peer wait here. Returns whether it
+  /// was added. **Errors**: `std::bad_alloc`.
+  bool add(request& one, bool always);
+
+ private:
+  struct queue {
+    request* first = nullptr;
+    request* last = nullptr;
+  };
+  [[nodiscard]] hook_answer post_all() noexcept;
+  [[nodiscard]] bool post_first(queue& of) noexcept;
+
+  weft::device& device_;
+  request_signals& signals_;
+  std::atomic<std::uint64_t> count_{0};
+  std::mutex mutex_;  // of all that follows
+  std::unordered_map<std::uint32_t, queue> queues_;
+  bool has_hook_ = false;
+  std::mutex hook_mutex_;  // of the hook, which the function of the hook does not take
+  hook hook_;              // its end waits for a call that still runs
+};
+
+}  // namespace weft::mpi

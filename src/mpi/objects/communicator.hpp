@@ -1,0 +1,46 @@
+// Communicators: a group, and a matching engine of their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "mpi.h"
+#include "mpi/objects/object.hpp"
+#include "weft/group.hpp"
+#include "weft/matching_engine.hpp"
+
+namespace weft::mpi {
+
+struct rank_state;
+
+struct communicator {
+  /// `context` is the id of its engine: one number at all members.
+  communicator(weft::runtime& of, std::uint32_t context, weft::group local, std::string called);
+
+  /// The rank in the job of a member that there is. All members in the order of the job need no look-up.
+  [[nodiscard]] std::uint32_t world_rank(int member) const noexcept {
+    const auto index = static_cast<std::uint32_t>(member);
+    return is_whole_job ? index : members.world_rank(index);
+  }
+  /// The number here of a rank of the job that is a member.
+  [[nodiscard]] int member(std::uint32_t world) const noexcept {
+    return static_cast<int>(is_whole_job ? world : members.member(world).value_or(0));
+  }
+
+  object_kind kind = object_kind::communicator;
+  weft::matching_engine engine;
+  weft::group members;
+  std::uint32_t rank;
+  std::uint32_t size;
+  bool is_whole_job;  // its members are the ranks of the job, in their order
+  MPI_Errhandler error_handler = MPI_ERRORS_ARE_FATAL;
+  std::string name;
+};
+
+/// The communicator of a handle; null if it is none.
+[[nodiscard]] communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept;
+
+int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
+int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
+
+}  // namespace weft::mpi

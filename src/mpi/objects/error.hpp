@@ -1,0 +1,54 @@
+// How functions fail: an error class, with a reason for people, which goes through the error handler of an object.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "mpi.h"
+#include "weft/error.hpp"
+
+namespace weft::mpi {
+
+struct communicator;
+struct rank_state;
+
+/// Notes the reason for which the calling thread's function fails. Returns `error_class`.
+[[gnu::cold, gnu::format(printf, 2, 3)]] int fail(int error_class, const char* format, ...) noexcept;
+/// The same where the communicator is not an argument of the function, as of a request.
+[[gnu::cold]] int fail_in(communicator& of, int error_class) noexcept;
+[[gnu::cold]] int fail_unsupported() noexcept;
+/// Of a function that may not be called before MPI_Init or after MPI_Finalize.
+[[gnu::cold]] int fail_outside() noexcept;
+[[gnu::cold]] int fail_by(const weft::error& thrown) noexcept;
+
+/// The class of an error with which an operation completes.
+[[nodiscard]] int class_of(weft::errc code) noexcept;
+/// The name of a class, as in `MPI_ERR_RANK`, and a sentence about it.
+struct class_text {
+  const char* name;
+  const char* meaning;
+};
+[[nodiscard]] class_text text_of(int error_class) noexcept;
+
+/// Calls the error handler of `of`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler does.
+[[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept;
+/// Where there is no rank, and so no error handler: ends the process.
+[[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
+/// Ends this process, and by that the job: the launcher ends the other ranks.
+[[noreturn]] void end_job(int exit_code) noexcept;
+
+/// Runs `body`, which returns an error class, and turns exceptions into one.
+template <class Body>
+[[nodiscard]] int guarded(Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const weft::error& thrown) {
+    return fail_by(thrown);
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory");
+  } catch (const std::exception& thrown) {
+    return fail(MPI_ERR_INTERN, "%s", thrown.what());
+  }
+}
+
+}  // namespace weft::mpi

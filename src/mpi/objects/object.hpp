@@ -1,0 +1,28 @@
+// The first member of each object that a handle points to, so that a handle of another kind is found.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::mpi {
+
+/// Numbers that memory rarely has by chance.
+enum class object_kind : std::uint32_t {
+  freed = 0xdead'0bce,
+  communicator = 0x636f'6d6d,
+  request = 0x7265'7175,
+};
+
+/// Handles below this are predefined: small numbers instead of addresses.
+inline constexpr std::uintptr_t predefined_handles_end = 0x1000;
+
+template <class Handle>
+[[nodiscard]] std::uintptr_t number_of(Handle handle) noexcept {
+  return reinterpret_cast<std::uintptr_t>(handle);
+}
+
+template <class Handle>
+[[nodiscard]] bool is_predefined(Handle handle) noexcept {
+  return number_of(handle) < predefined_handles_end;
+}
+
+}  // namespace weft::mpi

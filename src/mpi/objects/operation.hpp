@@ -1,0 +1,14 @@
+// The predefined operations of reductions.
+#pragma once
+
+#include <optional>
+
+#include "mpi.h"
+#include "weft/collectives.hpp"
+
+namespace weft::mpi {
+
+/// How `op` combines elements of `type`; nothing if it does not take them (MPI 5.0, 6.9.2).
+[[nodiscard]] std::optional<weft::reduction> reduction_of(MPI_Op op, MPI_Datatype type) noexcept;
+
+}  // namespace weft::mpi

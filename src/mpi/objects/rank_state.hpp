@@ -1,0 +1,55 @@
+// All state of a rank. `current_rank()` finds it; nothing else of this library is global but the thread's last error.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "mpi.h"
+#include "mpi/message/unposted_sends.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/request.hpp"
+#include "weft/device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::mpi {
+
+/// From MPI_Init to MPI_Finalize. The order of its members is that in which they are made.
+struct rank_state {
+  /// `made` is the runtime, or null if it is another owner's.
+  rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, int level);
+
+  std::unique_ptr<weft::runtime> own_runtime;
+  weft::runtime& runtime;
+  weft::device& device;
+  int thread_level;
+  std::thread::id main_thread;
+  request_signals signals;
+  request_pool requests;
+  unposted_sends unposted;
+  communicator world;
+  communicator self;
+};
+
+/// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
+struct rank_slot {
+  weft::runtime* given = nullptr;  // the runtime that MPI_Init takes instead of making one
+  rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
+  bool is_finalized = false;
+};
+
+namespace detail {
+extern constinit rank_slot process_slot;
+/// Of the thread. Null but where ranks are threads. In the static block, so that it costs one load.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local rank_slot* thread_slot;
+}  // namespace detail
+
+/// Makes the calling thread a thread of the rank of `slot`; null: of the process's rank.
+void be_thread_of(rank_slot* slot) noexcept;
+
+[[nodiscard]] inline rank_slot& current_slot() noexcept {
+  return detail::thread_slot != nullptr ? *detail::thread_slot : detail::process_slot;
+}
+/// The rank of the calling thread. Null before MPI_Init and after MPI_Finalize.
+[[nodiscard]] inline rank_state* current_rank() noexcept { return current_slot().state; }
+
+}  // namespace weft::mpi
