@@ -1,0 +1,90 @@
+# subject: src/mpi
+# not under sanitizers, whose runtimes have symbols of their own
+"""The library exports the names of the standard ABI and no other; its header compiles in all languages, and agrees with
+that of another library of the ABI where one is installed (TEST_MPI_PEER names its compiler's wrapper, such as mpicc_abi)."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["TEST_BUILD_DIR"])
+TABLES = Path(os.environ["TEST_SOURCE_DIR"]) / "src/mpi/api"
+HEADER = BUILD / "include/weft-mpi"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TABLES))
+from header import handles_of  # noqa: E402
+from tables import Tables  # noqa: E402
+
+PEER = os.environ.get("TEST_MPI_PEER") or shutil.which("mpicc_abi")
+FUNCTIONS = 664
+
+
+def run(*command, **options):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **options)
+    if result.returncode != 0:
+        raise AssertionError(f"{command}: {result.stderr}")
+    return result.stdout
+
+
+class Abi(unittest.TestCase):
+    tables = Tables(TABLES)
+
+    def test_all_names_and_their_twins_are_exported_and_no_other(self):
+        listed = run("nm", "-D", "--defined-only", BUILD / "lib/libmpi_abi.so.1").splitlines()
+        exported = {line.split()[2]: line.split()[1] for line in listed}
+        names = [one.name for one in self.tables.functions]
+        self.assertEqual(len(set(names)), FUNCTIONS)
+        self.assertEqual(set(exported), {prefix + name for name in names for prefix in ("", "P")})
+        self.assertEqual({exported[name] for name in names}, {"W"})
+        self.assertEqual({exported["P" + name] for name in names}, {"T"})
+
+    def test_the_header_compiles_in_c_and_cxx(self):
+        program = '#include <mpi.h>\nstatic MPI_Comm of = MPI_COMM_WORLD;\nint main(void) { return of == MPI_COMM_NULL; }\n'
+        for compiler, language, standards in (("cc", "c", ("c89", "c99", "c11")), ("c++", "c++", ("c++98", "c++11", "c++20"))):
+            for standard in standards:
+                run(compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{HEADER}",
+                    "-fsyntax-only", "-", input=program)
+
+    def test_handles_have_the_tags_that_names_of_cxx_functions_hold(self):
+        tags = dict(handles_of(self.tables))
+        program = "#include <mpi.h>\n" + "".join(f"void take({name});\nvoid call_{name}({name} of) {{ take(of); }}\n" for name in tags)
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "tags.o"
+            run("c++", "-x", "c++", f"-I{HEADER}", "-c", "-o", output, "-", input=program)
+            names = run("nm", output)
+        for tag in tags.values():
+            tag = tag.removeprefix("struct ")
+            self.assertIn(f"_Z4takeP{len(tag)}{tag}\n", names)
+
+    def values(self, *flags):
+        """Sizes of types, and values of constants, as a C program has them."""
+        lines = [f'  printf("{row["name"]} %lld\\n", (long long) {row["name"]});' for row in self.tables.constants
+                 if not row["name"].startswith("MPIX_")]
+        lines += [f'  printf("sizeof {name} %d\\n", (int) sizeof({name}));'
+                  for name in ("MPI_Status", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Comm", "MPI_T_cb_safety")]
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "values"
+            run("cc", "-x", "c", "-w", *flags, "-o", output, "-", input="\n".join(
+                ["#include <mpi.h>", "#include <stdio.h>", "int main(void) {", *lines, "  return 0;", "}", ""]))
+            return run(output).splitlines()
+
+    def test_constants_have_the_values_of_the_tables(self):
+        found = dict(line.rsplit(" ", 1) for line in self.values(f"-I{HEADER}"))
+        self.assertEqual(found["sizeof MPI_Status"], "32")
+        for row in self.tables.constants:
+            if re.fullmatch(r"-?(0x)?[0-9a-fA-F]+", row["value"]) and row["name"] in found:
+                self.assertEqual(int(found[row["name"]]), int(row["value"], 0), row["name"])
+
+    @unittest.skipUnless(PEER, "no other library of the ABI is installed")
+    def test_constants_and_sizes_are_those_of_another_library(self):
+        flags = re.findall(r"-[ID]\S+", run(PEER, "-show"))
+        self.assertEqual(self.values(f"-I{HEADER}"), self.values(*flags))
+
+
+if __name__ == "__main__":
+    unittest.main()

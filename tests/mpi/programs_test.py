@@ -1,0 +1,86 @@
+# subject: src/mpi programs/weft-mpicc tests/mpi/programs
+# not under sanitizers, which a C compiler's programs would need, too
+"""Programs that users write: compiled by weft-mpicc, run under weft-run and alone."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["TEST_BUILD_DIR"])
+SOURCE = Path(os.environ["TEST_SOURCE_DIR"]) / "tests/mpi/programs"
+WRAPPER = BUILD / "bin/weft-mpicc"
+SECONDS_MAX = 300
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=SECONDS_MAX)
+
+
+class Programs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def made(self, name, wrapper=WRAPPER):
+        output = Path(self.folder.name) / f"{name}-{wrapper.name}"
+        if not output.exists():
+            result = run(wrapper, "-O1", "-Wall", "-Werror", SOURCE / f"{name}.c", "-o", output)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        return output
+
+    def ends_well(self, ranks, program):
+        result = run(BUILD / "bin/weft-run", "-n", ranks, program)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        return sorted(result.stdout.splitlines())
+
+    def test_hello_has_all_ranks(self):
+        hello = self.made("hello")
+        self.assertEqual(self.ends_well(3, hello), ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3", "sum 3"])
+
+    def test_without_a_launcher_it_is_one_rank(self):
+        result = run(self.made("hello"))
+        self.assertEqual((result.returncode, result.stdout), (0, "rank 0 of 1\nsum 0\n"), result.stderr)
+
+    def test_messages_go_around(self):
+        for ranks in (1, 2, 5):
+            self.ends_well(ranks, self.made("ring"))
+
+    def test_a_tool_can_interpose(self):
+        self.ends_well(2, self.made("interposed"))
+
+    def test_the_wrapper_of_cxx_compiles_the_header_and_links(self):
+        output = Path(self.folder.name) / "hello-of-cxx"
+        result = run(BUILD / "bin/weft-mpicxx", "-x", "c++", SOURCE / "hello.c", "-o", output)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.ends_well(2, output)
+
+    def test_wrong_programs_end_in_one_line_that_says_why(self):
+        wrong = self.made("wrong")
+        for how, code, line in (
+                ("rank", 6, "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks"),
+                ("absent", 55, "MPI_Comm_spawn of rank 0 in MPI_COMM_SELF: MPI_ERR_UNSUPPORTED_OPERATION: "
+                               "Weft's MPI does not have this function"),
+                ("abort", 7, "MPI_Abort of rank 0 in MPI_COMM_WORLD: error code 7"),
+                ("exit", 1, "rank 0 exits before MPI_Finalize"),
+                ("late", 16, "MPI_Barrier: MPI_ERR_OTHER: it is called before MPI_Init or after MPI_Finalize")):
+            result = run(wrong, how)
+            self.assertEqual((result.returncode, result.stderr), (code, line + "\n"), how)
+
+    def test_the_wrapper_shows_what_it_would_do(self):
+        flags = [run(WRAPPER, f"-showme:{part}").stdout.split() for part in ("compile", "link")]
+        self.assertEqual(flags[0], [f"-I{BUILD}/include/weft-mpi"])
+        self.assertEqual(flags[1], [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lmpi_abi"])
+        shown = run(WRAPPER, "-show", "a.c", "-o", "a").stdout.split()
+        self.assertEqual(shown[1:], [*flags[0], "a.c", "-o", "a", *flags[1]])
+        self.assertEqual(run(WRAPPER, "-showme:nothing").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
