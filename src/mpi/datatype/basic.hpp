@@ -1,0 +1,52 @@
+// The basic types: numbers, characters and bytes, by their handles in MPI's standard ABI; and pairs of two of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace weft::mpi {
+
+/// How external32 writes a basic type: bytes as they are, or big endian numbers.
+enum class representation : std::uint8_t { bytes, signed_integer, unsigned_integer, boolean, real, complex };
+
+/// One basic type. `external_bytes`: of the representation external32 (MPI 5.0, 14.5.2).
+struct basic {
+  std::uint32_t handle;
+  std::uint32_t bytes;
+  std::uint32_t alignment;
+  std::uint32_t external_bytes;
+  representation is;
+  const char* name;
+};
+
+/// A value and an int behind it, as a C struct has them.
+struct basic_pair {
+  std::uint32_t handle;
+  std::uint32_t value;  // handle
+  std::uint32_t index;
+  const char* name;
+};
+
+/// Types of Fortran that need a compiler of it to have a size: their handles are known, and they have no size.
+struct absent_type {
+  std::uint32_t handle;
+  const char* name;
+};
+
+[[nodiscard]] std::span<const basic> basics() noexcept;
+[[nodiscard]] std::span<const basic_pair> basic_pairs() noexcept;
+[[nodiscard]] std::span<const absent_type> absent_types() noexcept;
+
+/// By its handle; null: none has it.
+[[nodiscard]] const basic* find_basic(std::uint32_t handle) noexcept;
+
+inline constexpr std::uint32_t null_handle = 0x200;
+inline constexpr std::uint32_t first_handle = 0x201, last_handle = 0x2ff;
+
+/// The size that a handle of a fixed-size type encodes; 0 for other handles.
+[[nodiscard]] constexpr std::size_t encoded_bytes(std::uintptr_t handle) noexcept {
+  return handle >= 0x240 && handle <= last_handle ? std::size_t{1} << (handle >> 3 & 7) : 0;
+}
+
+}  // namespace weft::mpi

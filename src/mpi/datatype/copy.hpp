@@ -1,0 +1,19 @@
+// Runs a program: copies any bytes of its data, in either direction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/datatype/program.hpp"
+
+namespace weft::mpi {
+
+/// Copies bytes `offset` to `offset + bytes - 1` of the data at `address` to `to`. The address may be null: the
+/// displacements are addresses then. Cost: one pass over the blocks; to find the first one, a division for each loop
+/// and a search by halves for each list.
+void gather(const part& from, const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) noexcept;
+
+/// Copies `bytes` bytes from `from` to where byte `offset` of the data at `address` and those behind it belong.
+void scatter(const part& to, void* address, std::uint64_t offset, const std::byte* from, std::size_t bytes) noexcept;
+
+}  // namespace weft::mpi

@@ -1,0 +1,92 @@
+#include "mpi/datatype/datatype.hpp"
+
+#include <limits>
+
+#include "mpi/datatype/copy.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+// As many elements as fit: the count is that of the buffer. So one layout serves messages of all counts.
+part all_of(const type_map& map) {
+  if (map.size() == 0) return {};
+  return repeat(map.data, std::numeric_limits<std::int64_t>::max() / map.size(), map.extent());
+}
+
+constexpr layout_functions copies_of_type{
+    .pack = [](const void* type, const void* address, std::uint64_t offset, std::byte* to,
+               std::size_t bytes) { return static_cast<const datatype*>(type)->pack(address, offset, to, bytes); },
+    .unpack =
+        [](const void* type, void* address, std::uint64_t offset, const std::byte* from, std::size_t bytes) {
+          return static_cast<const datatype*>(type)->unpack(address, offset, from, bytes);
+        },
+};
+
+}  // namespace
+
+datatype::datatype(type_map&& map, recipe&& from)
+    : map_{std::move(map)}, all_{all_of(map_)}, layout_{copies_of_type, this}, recipe_{std::move(from)} {}
+
+datatype::datatype(std::uint32_t handle, std::string_view name, type_map&& map, bool is_absent)
+    : map_{std::move(map)},
+      all_{all_of(map_)},
+      layout_{copies_of_type, this},
+      name_{name},
+      handle_{handle},
+      is_absent_{is_absent},
+      is_committed_{true} {}
+
+bool datatype::try_bytes_of(std::int64_t count, std::int64_t& bytes) const noexcept {
+  return count >= 0 && !__builtin_mul_overflow(size(), count, &bytes);
+}
+
+const_buffer_ref datatype::buffer(const void* address, std::int64_t count) const noexcept {
+  const auto bytes = static_cast<std::size_t>(size() * count);
+  if (!is_contiguous(count)) return {address, bytes, layout_};
+  const auto begin = reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(map_.data.displacement);
+  return {reinterpret_cast<const void*>(begin), bytes};
+}
+
+buffer_ref datatype::buffer(void* address, std::int64_t count) const noexcept {
+  const const_buffer_ref out = buffer(static_cast<const void*>(address), count);
+  void* const begin = const_cast<void*>(out.address());
+  return out.memory() != nullptr ? buffer_ref{begin, out.bytes(), layout_} : buffer_ref{begin, out.bytes()};
+}
+
+std::size_t datatype::pack(const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) const noexcept {
+  gather(all_, address, offset, to, bytes);
+  return bytes;
+}
+
+std::size_t datatype::unpack(void* address, std::uint64_t offset, const std::byte* from,
+                             std::size_t bytes) const noexcept {
+  scatter(all_, address, offset, from, bytes);
+  return bytes;
+}
+
+void datatype::add_reference() const noexcept {
+  if (is_predefined()) return;
+  // relaxed: the caller has a reference already, so no thread destroys the type.
+  references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void datatype::remove_reference(const datatype* type) noexcept {
+  // A list instead of recursion: a program may nest types as deep as it likes.
+  const datatype* ended = nullptr;
+  const auto remove_from = [&](const datatype* each) noexcept {
+    if (each->is_predefined()) return;
+    // [datatype.last] acq_rel <-> [datatype.last]: the thread that destroys the type sees all that others did with it.
+    if (each->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    each->next_ = ended;
+    ended = each;
+  };
+  remove_from(type);
+  while (ended != nullptr) {
+    const datatype* const each = std::exchange(ended, ended->next_);
+    for (datatype_ref& old : each->recipe_.types) remove_from(old.release());
+    delete each;
+  }
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,91 @@
+// The program of a datatype: loops over blocks of bytes, in the order of the type map. It is made once, with the type;
+// pack and unpack run it from any byte on (copy.hpp).
+//
+// Blocks that lie one behind the other are one block, and regular lists are loops: a vector of doubles is one node,
+// however it was constructed. Programs share nodes. Each loop, and each list that is not copied into its parent, at
+// least doubles the bytes, so a program is nested at most about 130 deep, however deep the type is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mpi/datatype/basic.hpp"
+
+namespace weft::mpi {
+
+struct node;
+using node_ref = std::shared_ptr<const node>;
+
+/// Bytes at a displacement: one block, or the blocks of a node. 0 bytes: nothing.
+struct part {
+  std::int64_t displacement = 0;
+  std::int64_t bytes = 0;          // of data
+  std::int64_t elements = 0;       // of basic types; any number where several were merged
+  const basic* element = nullptr;  // of which all data consists; null: of several
+  node_ref blocks{};               // null: one block
+};
+
+/// A displacement from another one. Those of nodes may wrap around: the sums that lead to a block do not.
+[[nodiscard]] constexpr std::int64_t moved(std::int64_t displacement, std::int64_t by) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(by));
+}
+
+/// Displacements in a node are from the node's own.
+struct node {
+  enum class kind : std::uint8_t {
+    strided,    // `count` blocks of `block_bytes`, `stride` apart
+    scattered,  // blocks of `block_bytes`, at `displacements`
+    various,    // blocks at `displacements`, which end at byte `ends[i]` of the data
+    loop,       // `count` times `parts[0]`, `stride` apart
+    list,       // `parts`, which end at byte `ends[i]` of the data
+  };
+  kind is = kind::strided;
+  std::int64_t block_bytes = 0;
+  std::int64_t count = 0;
+  std::int64_t stride = 0;
+  std::vector<std::int64_t> displacements{};
+  std::vector<std::int64_t> ends{};
+  std::vector<part> parts{};
+};
+
+/// `count` times `of`, `stride` apart. The caller has checked that sizes and displacements fit in 64 bits.
+/// **Errors**: std::bad_alloc.
+[[nodiscard]] part repeat(const part& of, std::int64_t count, std::int64_t stride);
+
+/// One behind the other. `keeps_elements`: blocks of different basic types stay apart. **Errors**: std::bad_alloc.
+[[nodiscard]] part join(std::vector<part> parts, bool keeps_elements);
+
+/// Blocks, loops and lists that the part has, without the repetitions: for tests and limits.
+[[nodiscard]] std::size_t entry_count(const part& of) noexcept;
+
+/// Calls `visit(displacement, bytes, element)` for each block, in their order, from `at` on.
+template <class Visit>
+void each_block(const part& of, std::int64_t at, const Visit& visit) {
+  at = moved(at, of.displacement);
+  if (of.bytes == 0) return;
+  if (of.blocks == nullptr) return static_cast<void>(visit(at, of.bytes, of.element));
+  const node& in = *of.blocks;
+  switch (in.is) {
+    case node::kind::strided:
+      for (std::int64_t i = 0; i < in.count; ++i) visit(at + i * in.stride, in.block_bytes, of.element);
+      break;
+    case node::kind::scattered:
+      for (const std::int64_t each : in.displacements) visit(moved(at, each), in.block_bytes, of.element);
+      break;
+    case node::kind::various:
+      for (std::size_t i = 0; i < in.ends.size(); ++i) {
+        visit(moved(at, in.displacements[i]), in.ends[i] - (i == 0 ? 0 : in.ends[i - 1]), of.element);
+      }
+      break;
+    case node::kind::loop:
+      for (std::int64_t i = 0; i < in.count; ++i) each_block(in.parts[0], at + i * in.stride, visit);
+      break;
+    case node::kind::list:
+      for (const part& each : in.parts) each_block(each, at, visit);
+      break;
+  }
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,94 @@
+#include "mpi/datatype/type_map.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace weft::mpi {
+
+namespace {
+
+// Grows `to` to hold `count` intervals, `stride` apart. False: a bound, or their distance, does not fit.
+bool try_extend(interval& to, bool is_first, const interval& each, const copies& at) noexcept {
+  const checked first = checked{at.displacement} + each.begin;
+  const checked last = first + (checked{at.count} - 1) * at.stride;
+  const checked length = checked{each.end} - each.begin;
+  checked begin = smaller(first, last), end = larger(first, last) + length;
+  if (!is_first) {
+    begin = smaller(begin, to.begin);
+    end = larger(end, to.end);
+  }
+  // The rounded upper bound has to fit, too.
+  if (!(end - begin + 64).is_valid() || !(end + 64).is_valid()) return false;
+  to = {begin.value(), end.value()};
+  return true;
+}
+
+bool try_add(const copies& of, type_map& out) noexcept {
+  const type_map& map = *of.map;
+  if (of.count == 0 || map.is_empty()) return true;
+  if (map.size() != 0 && !try_extend(out.extremes, out.size() == 0, map.extremes, of)) return false;
+  if (map.has_markers && !try_extend(out.markers, !out.has_markers, map.markers, of)) return false;
+  out.has_markers |= map.has_markers;
+  out.alignment = std::max(out.alignment, map.alignment);
+  const checked size = checked{map.size()} * of.count + out.size();
+  out.data.bytes = size.value();
+  return size.is_valid();
+}
+
+part repeated(const part& data, const copies& of) {
+  part out = repeat(data, of.count, of.stride);
+  if (out.bytes != 0) out.displacement = moved(out.displacement, of.displacement);
+  return out;
+}
+
+bool are_mixed(std::span<const copies> all) noexcept {
+  const basic* only = nullptr;
+  for (const copies& each : all) {
+    if (each.count == 0 || each.map->size() == 0) continue;
+    const basic* const element = each.map->data.element;
+    if (element == nullptr || (only != nullptr && only != element)) return true;
+    only = element;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::int64_t type_map::upper_bound() const noexcept {
+  if (has_markers) return markers.end;
+  const std::int64_t length = extremes.end - extremes.begin;
+  return extremes.begin + (length + alignment - 1) / alignment * alignment;
+}
+
+type_map type_map_of(const basic& type) {
+  type_map out{.alignment = type.alignment, .extremes = {0, type.bytes}};
+  out.data = {0, type.bytes, 1, &type};
+  return out;
+}
+
+bool try_repeat(const copies& of, type_map& out) {
+  type_map made;
+  if (!try_add(of, made)) return false;
+  made.data = repeated(of.map->data, of);
+  made.typed = repeated(of.map->typed, of);
+  out = std::move(made);
+  return true;
+}
+
+bool try_join(std::span<const copies> of, type_map& out) {
+  type_map made;
+  std::vector<part> data, typed;
+  data.reserve(of.size());
+  const bool has_types = are_mixed(of);
+  for (const copies& each : of) {
+    if (!try_add(each, made)) return false;
+    data.push_back(repeated(each.map->data, each));
+    if (has_types) typed.push_back(repeated(each.map->elements(), each));
+  }
+  made.data = join(std::move(data), false);
+  made.typed = has_types ? join(std::move(typed), true) : part{};
+  out = std::move(made);
+  return true;
+}
+
+}  // namespace weft::mpi
