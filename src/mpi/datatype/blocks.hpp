@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "mpi/datatype/program.hpp"
+
 namespace weft::mpi::blocks {
 
 /// Out of blocks at integer addresses, into packed bytes.
@@ -34,7 +36,8 @@ inline void move_block(std::uintptr_t memory, typename Direction::packed bytes, 
     Direction::move(memory, bytes, half);
     Direction::move(memory + count - half, bytes + count - half, half);
   };
-  if (count > 32) return Direction::move(memory, bytes, count);
+  if (count > 64) return Direction::move(memory, bytes, count);
+  if (count >= 32) return twice(std::integral_constant<std::size_t, 32>{});
   if (count >= 16) return twice(std::integral_constant<std::size_t, 16>{});
   if (count >= 8) return twice(std::integral_constant<std::size_t, 8>{});
   if (count >= 4) return twice(std::integral_constant<std::size_t, 4>{});
@@ -64,6 +67,24 @@ inline typename Direction::packed scattered(std::uintptr_t memory, const std::in
                                             typename Direction::packed bytes, std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i, bytes += Bytes) {
     Direction::move(memory + static_cast<std::uintptr_t>(displacements[i]), bytes, Bytes);
+  }
+  return bytes;
+}
+
+/// `count` times blocks of several sizes, as structs have them, `stride` apart. **Returns** the end of the packed
+/// bytes.
+template <class Direction>
+inline typename Direction::packed structs(std::uintptr_t memory, std::uintptr_t stride, const node& body,
+                                          typename Direction::packed bytes, std::size_t count) noexcept {
+  const std::size_t entries = body.ends.size();
+  const std::int64_t *const displacements = body.displacements.data(), *const ends = body.ends.data();
+  for (; count != 0; --count, memory += stride) {
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < entries; begin = ends[i++]) {
+      const auto length = static_cast<std::size_t>(ends[i] - begin);
+      move_block<Direction>(memory + static_cast<std::uintptr_t>(displacements[i]), bytes, length);
+      bytes += length;
+    }
   }
   return bytes;
 }

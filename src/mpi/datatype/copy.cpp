@@ -119,7 +119,16 @@ packed_of<Direction> run_loop(const node& in, std::uintptr_t memory, range wante
     memory += wanted.skipped / length * stride;
     wanted.skipped %= length;
   }
+  const bool has_structs = body.blocks != nullptr && body.blocks->is == node::kind::various;
   while (wanted.bytes != 0) {
+    const std::size_t count = has_structs && wanted.skipped == 0 ? wanted.bytes / length : 0;
+    if (count != 0) {
+      const std::uintptr_t first = memory + static_cast<std::uintptr_t>(body.displacement);
+      packed = blocks::structs<Direction>(first, stride, *body.blocks, packed, count);
+      memory += count * stride;
+      wanted.bytes -= count * length;
+      continue;
+    }
     const std::size_t bytes = std::min<std::uint64_t>(length - wanted.skipped, wanted.bytes);
     packed = run<Direction>(body, memory, {wanted.skipped, bytes}, packed);
     memory += stride;
