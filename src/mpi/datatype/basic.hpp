@@ -10,7 +10,7 @@ namespace weft::mpi {
 /// How external32 writes a basic type: bytes as they are, or big endian numbers.
 enum class representation : std::uint8_t { bytes, signed_integer, unsigned_integer, boolean, real, complex };
 
-/// One basic type. `external_bytes`: of the representation external32 (MPI 5.0, 14.5.2).
+/// One basic type. `external_bytes`: of the representation external32 (MPI 5.0, 15.5.2).
 struct basic {
   std::uint32_t handle;
   std::uint32_t bytes;

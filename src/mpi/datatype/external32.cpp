@@ -78,6 +78,10 @@ void read_number(const number& of, const std::byte* from, std::byte* memory) noe
     extended_of_quad(quad, memory);
     return;
   }
+  if (of.is == representation::boolean) {  // any byte but 0 is true, and memory knows no other true than 1
+    *memory = std::byte{from[0] != std::byte{0}};
+    return;
+  }
   std::reverse_copy(from, from + of.external_bytes, memory);
   const bool is_negative = of.is == representation::signed_integer && (from[0] & std::byte{0x80}) != std::byte{0};
   std::fill(memory + of.external_bytes, memory + of.bytes, is_negative ? std::byte{0xff} : std::byte{0});

@@ -1,4 +1,4 @@
-// external32, the representation of data that all MPI libraries share (MPI 5.0, 14.5.2): big endian numbers of fixed
+// external32, the representation of data that all MPI libraries share (MPI 5.0, 15.5.2): big endian numbers of fixed
 // sizes, one behind the other.
 //
 // All functions: **Blocking**: never. **Threads**: any. **Errors**: none.

@@ -94,6 +94,16 @@ TEST(external32, gives_numbers_back) {
               -limits::infinity(), limits::quiet_NaN(), limits::min() / 3});
 }
 
+TEST(external32, takes_every_byte_but_0_for_true) {
+  const unsigned char packed[] = {0, 1, 0x80};
+  unsigned char got[] = {9, 9, 9};
+  std::int64_t position = 0;
+  ASSERT_EQ(unpack(*known(0x238), got, 3, packing::external32, packed, 3, position), success);
+  EXPECT_EQ(got[0], 0);
+  EXPECT_EQ(got[1], 1);
+  EXPECT_EQ(got[2], 1);
+}
+
 // 1 as a quad, 1 + 2^-64 and 1 + 2^-64 + 2^-112: between two numbers of x87, and above the middle.
 TEST(external32, rounds_long_doubles_that_have_more_bits) {
   if constexpr (std::numeric_limits<long double>::digits == 64) {
