@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
 
 #include "mpi/datatype/known_types.hpp"
 
@@ -130,6 +131,27 @@ TEST(datatype_lifetime, a_chain_of_many_types_is_made_and_destroyed_without_recu
     }
   }
   EXPECT_EQ(type->size(), 8);
+}
+
+TEST(datatype_lifetime, threads_use_a_type_that_its_owner_has_freed) {
+  datatype_ref owner;
+  ASSERT_EQ(make_vector(4, 1, 2, int_type(), narrow, owner), success);
+  const int values[] = {1, 0, 2, 0, 3, 0, 4, 0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&values, held = owner] {
+      for (int round = 0; round < 200; ++round) {
+        const datatype_ref of_message = held;
+        datatype_ref derived;
+        ASSERT_EQ(make_dup(of_message.get(), derived), success);
+        int packed[4] = {};
+        derived->pack(values, 0, reinterpret_cast<std::byte*>(packed), sizeof packed);
+        ASSERT_EQ(packed[3], 4);
+      }
+    });
+  }
+  owner = {};
+  for (std::thread& each : threads) each.join();
 }
 
 TEST(datatype_lifetime, a_duplicate_is_committed_if_its_original_is) {
