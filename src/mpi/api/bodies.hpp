@@ -8,6 +8,7 @@
 #include "mpi/environment/handle_numbers.hpp"
 #include "mpi/message/point_to_point.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
 

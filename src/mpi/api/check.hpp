@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mpi.h"
-#include "mpi/objects/basic_type.hpp"
+#include "mpi/datatype/datatype.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/operation.hpp"
@@ -21,10 +21,10 @@ inline int is_count(MPI_Count count) noexcept {
   return fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count));
 }
 
-inline int is_datatype(MPI_Datatype type) noexcept {
-  if (basic_type_of(type).is_one()) [[likely]]
+inline int is_datatype(const datatype* found) noexcept {
+  if (found != nullptr) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_TYPE, "handle %p is no datatype", static_cast<const void*>(type));
+  return fail(MPI_ERR_TYPE, "it is no datatype");
 }
 
 inline int is_buffer(const void* address, MPI_Count count) noexcept {
@@ -63,10 +63,10 @@ inline int is_tag_of_receive(int tag) noexcept {
   return fail(MPI_ERR_TAG, "tag %d", tag);
 }
 
-inline int is_operation(MPI_Op op, MPI_Datatype type) noexcept {
+inline int is_operation(MPI_Op op, const datatype& type) noexcept {
   if (reduction_of(op, type)) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_OP, "operation %p on datatype %p", static_cast<const void*>(op), static_cast<const void*>(type));
+  return fail(MPI_ERR_OP, "operation %p on datatype %s", static_cast<const void*>(op), type.name().c_str());
 }
 
 inline int is_given(const void* result) noexcept {

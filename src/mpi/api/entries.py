@@ -26,21 +26,22 @@ ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")))
 """
 
 
-def communicators(function):
-    return [parameter.name for parameter in function.parameters if parameter.type == "MPI_Comm"]
-
-
 def object_of(function):
     """The object whose error handler is called: a communicator, or none, which stands for MPI_COMM_SELF."""
-    found = communicators(function)
-    return f"{found[0]}_object" if found else "nullptr"
+    found = function.first_of("MPI_Comm")
+    return f"{found}_object" if found else "nullptr"
 
 
-def body_of(function, checks):
+def finds(objects, parameters):
+    """Lines that find the objects of these parameters' handles."""
+    rows = {row["type"]: row for row in objects}
+    return [f"  [[maybe_unused]] {row['class']}* const {one.name}_object = {row['find'].replace('{}', one.name)};"
+            for one in parameters if (row := rows.get(one.type))]
+
+
+def body_of(function, objects, checks):
     """Finds the objects of handles, checks arguments one after the other, then runs the body."""
-    lines = []
-    for name in communicators(function):
-        lines.append(f"  communicator* const {name}_object = find_communicator(*here, {name});")
+    lines = finds(objects, function.parameters)
     lines.append("  int error = MPI_SUCCESS;")
     for _, check in checks:
         lines.append(f"  if (error == MPI_SUCCESS) [[likely]] error = check::{check};")
@@ -57,7 +58,7 @@ def body_of(function, checks):
     return "\n".join(lines) + "\n"
 
 
-def definition(function, checks):
+def definition(function, objects, checks):
     values = dict(name=function.name, returns=function.returns, prototype=function.prototype,
                   body=function.lines.get("body"), object=object_of(function))
     if function.is_supported and function.runs_always:
@@ -68,16 +69,15 @@ def definition(function, checks):
         return ABSENT_TOOL.format(**values)
     head = f"{function.returns} P{function.name}({function.prototype}) {{\n" + BETWEEN.format(**values)
     if function.is_supported:
-        return head + body_of(function, checks) + "}\n"
-    found = "".join(f"  communicator* const {name}_object = find_communicator(*here, {name});\n"
-                    for name in communicators(function)[:1])
-    return head + found + ABSENT.format(**values) + "}\n"
+        return head + body_of(function, objects, checks) + "}\n"
+    found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1])
+    return head + "".join(line + "\n" for line in found) + ABSENT.format(**values) + "}\n"
 
 
 def entries(tables, chapter, includes):
     out = OPEN.format(chapter=chapter, includes="\n".join(f'#include "{name}"' for name in includes))
     for function in tables.chapters[chapter]:
-        out += definition(function, tables.checks_of(function))
+        out += definition(function, tables.objects, tables.checks_of(function))
         out += ALIAS.format(name=function.name, returns=function.returns, prototype=function.prototype)
     return out + '}  // extern "C"\n'
 

@@ -106,6 +106,7 @@ class Tables:
         folder = Path(folder)
         self.constants = read_rows(folder / "constants.tsv")
         self.types = read_rows(folder / "types.tsv")
+        self.objects = read_rows(folder / "objects.tsv")
         self.checks = read_rows(folder / "checks.tsv")
         self.chapters = {path.stem: read_chapter(path) for path in sorted(folder.glob("*.table"))}
 

@@ -16,7 +16,7 @@ struct reduced_buffers {
   const void* from;
   void* into;
   MPI_Count count;
-  MPI_Datatype type;
+  const datatype& type;
 };
 int reduce(communicator& in, const reduced_buffers& of, MPI_Op op, int root) noexcept;
 int all_reduce(communicator& in, const reduced_buffers& of, MPI_Op op) noexcept;

@@ -11,6 +11,7 @@
 
 #include "mpi/datatype/error_class.hpp"
 #include "mpi/datatype/type_map.hpp"
+#include "mpi/objects/object.hpp"
 #include "weft/buffer.hpp"
 #include "weft/memory.hpp"
 
@@ -138,8 +139,10 @@ class datatype {
   static void remove_reference(const datatype* type) noexcept;
 
  private:
-  ~datatype() = default;
+  friend const datatype* find_derived(const void* address) noexcept;
+  ~datatype() { kind_ = object_kind::freed; }
 
+  object_kind kind_ = object_kind::datatype;  // first: handles of other kinds of objects are found by it
   type_map map_;
   part all_;  // of as many elements as fit in 64 bits
   weft::layout layout_;
@@ -154,6 +157,12 @@ class datatype {
 
 /// By the value of a handle in MPI's standard ABI; null: no predefined type has it. **Threads**: any.
 [[nodiscard]] const datatype* find_predefined(std::uintptr_t handle) noexcept;
+
+/// The derived type at an address that a handle has; null: another kind of object is there.
+[[nodiscard]] inline const datatype* find_derived(const void* address) noexcept {
+  const auto* const found = static_cast<const datatype*>(address);
+  return found->kind_ == object_kind::datatype ? found : nullptr;
+}
 
 /// The predefined pair of a value and an index (MPI_Type_get_value_index); null: there is none.
 [[nodiscard]] const datatype* find_pair(const datatype& value, const datatype& index) noexcept;

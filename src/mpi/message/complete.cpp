@@ -1,4 +1,5 @@
 // Waiting for requests, and testing them.
+#include "mpi/datatype/elements.hpp"
 #include "mpi/message/point_to_point.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
@@ -62,20 +63,17 @@ int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) n
   return result.error;
 }
 
-MPI_Count count_of(const MPI_Status& status, MPI_Datatype type) noexcept {
-  const std::uint64_t bytes = bytes_of(status);
-  const std::uint64_t each = basic_type_of(type).extent;
-  if (bytes % each != 0) return MPI_UNDEFINED;
-  return static_cast<MPI_Count>(bytes / each);
+MPI_Count count_of(const MPI_Status& status, const datatype& type) noexcept {
+  return count_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED);
 }
 
-int get_count(const MPI_Status& status, MPI_Datatype type, int* count) noexcept {
+int get_count(const MPI_Status& status, const datatype& type, int* count) noexcept {
   const MPI_Count found = count_of(status, type);
   *count = found <= INT32_MAX ? static_cast<int>(found) : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
-int get_count(const MPI_Status& status, MPI_Datatype type, MPI_Count* count) noexcept {
+int get_count(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept {
   *count = count_of(status, type);
   return MPI_SUCCESS;
 }

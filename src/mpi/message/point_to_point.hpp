@@ -40,8 +40,8 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
 int test(rank_state& rank, MPI_Request* one, int* flag, MPI_Status* status) noexcept;
 
 /// The number of elements that a status tells of, or MPI_UNDEFINED.
-MPI_Count count_of(const MPI_Status& status, MPI_Datatype type) noexcept;
-int get_count(const MPI_Status& status, MPI_Datatype type, int* count) noexcept;
-int get_count(const MPI_Status& status, MPI_Datatype type, MPI_Count* count) noexcept;
+MPI_Count count_of(const MPI_Status& status, const datatype& type) noexcept;
+int get_count(const MPI_Status& status, const datatype& type, int* count) noexcept;
+int get_count(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept;
 
 }  // namespace weft::mpi

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "mpi.h"
-#include "mpi/objects/basic_type.hpp"
+#include "mpi/datatype/datatype.hpp"
 #include "weft/buffer.hpp"
 
 namespace weft::mpi {
@@ -14,21 +14,17 @@ namespace weft::mpi {
 struct typed_bytes {
   const void* address;
   MPI_Count count;
-  MPI_Datatype type;
+  const datatype& type;
 
-  [[nodiscard]] const_buffer_ref bytes() const noexcept {
-    return {address, static_cast<std::size_t>(count) * basic_type_of(type).extent};
-  }
+  [[nodiscard]] const_buffer_ref bytes() const noexcept { return type.buffer(address, count); }
 };
 /// Elements to receive.
 struct typed_buffer {
   void* address;
   MPI_Count count;
-  MPI_Datatype type;
+  const datatype& type;
 
-  [[nodiscard]] buffer_ref bytes() const noexcept {
-    return {address, static_cast<std::size_t>(count) * basic_type_of(type).extent};
-  }
+  [[nodiscard]] buffer_ref bytes() const noexcept { return type.buffer(address, count); }
 };
 
 }  // namespace weft::mpi

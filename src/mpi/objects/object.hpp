@@ -8,6 +8,7 @@ namespace weft::mpi {
 /// Numbers that memory rarely has by chance.
 enum class object_kind : std::uint32_t {
   freed = 0xdead'0bce,
+  datatype = 0x7479'7065,
   communicator = 0x636f'6d6d,
   request = 0x7265'7175,
 };

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "mpi/objects/basic_type.hpp"
+#include "mpi/objects/datatype_handle.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -114,8 +115,8 @@ found of_pair_type(MPI_Op op, const basic_type& of) noexcept {
 
 }  // namespace
 
-found reduction_of(MPI_Op op, MPI_Datatype type) noexcept {
-  const basic_type of = basic_type_of(type);
+found reduction_of(MPI_Op op, const datatype& type) noexcept {
+  const basic_type of = basic_type_of(handle_of(type));
   switch (of.of) {
     case type_class::signed_integer: return of_signed(op, of.bytes);
     case type_class::unsigned_integer: return of_unsigned(op, of.bytes);

@@ -1,0 +1,20 @@
+// Datatypes by their handles.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/datatype/datatype.hpp"
+#include "mpi/objects/object.hpp"
+
+namespace weft::mpi {
+
+/// The datatype of a handle; null if it is none.
+[[nodiscard]] inline const datatype* find_datatype(MPI_Datatype handle) noexcept {
+  return is_predefined(handle) ? find_predefined(number_of(handle)) : find_derived(handle);
+}
+
+[[nodiscard]] inline MPI_Datatype handle_of(const datatype& type) noexcept {
+  if (type.is_predefined()) return reinterpret_cast<MPI_Datatype>(static_cast<std::uintptr_t>(type.handle()));
+  return reinterpret_cast<MPI_Datatype>(const_cast<datatype*>(&type));
+}
+
+}  // namespace weft::mpi
