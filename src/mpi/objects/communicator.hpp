@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpi.h"
+#include "mpi/objects/lifetime.hpp"
 #include "mpi/objects/object.hpp"
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
@@ -27,7 +28,13 @@ struct communicator {
     return static_cast<int>(is_whole_job ? world : members.member(world).value_or(0));
   }
 
+  /// Of a request that refers to it, until the request has been given back. Blocking calls need none: their caller
+  /// has the handle. **Threads**: any, also inside progress.
+  void add_reference() noexcept { life.add_reference(); }
+  void remove_reference() noexcept { life.remove_reference(*this); }
+
   object_kind kind = object_kind::communicator;
+  lifetime life;
   weft::matching_engine engine;
   weft::group members;
   std::uint32_t rank;

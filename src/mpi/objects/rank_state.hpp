@@ -7,6 +7,7 @@
 #include "mpi.h"
 #include "mpi/message/unposted_sends.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -28,6 +29,7 @@ struct rank_state {
   unposted_sends unposted;
   communicator world;
   communicator self;
+  made_communicators communicators;
 };
 
 /// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).

@@ -1,0 +1,37 @@
+// How long a communicator lives: its handle and each request in it are a reference. When the last one goes, no receive
+// is posted in its engine any more, and the engine may end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::mpi {
+
+struct communicator;
+class made_communicators;
+
+/// MPI_COMM_WORLD and MPI_COMM_SELF live as long as their rank, and count nothing.
+class lifetime {
+ public:
+  void add_reference() noexcept {
+    // [lifetime.add] relaxed: the caller has a reference, or is about to give the first handle.
+    if (kept_by_ != nullptr) references_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void remove_reference(communicator& of) noexcept {
+    if (kept_by_ == nullptr) return;
+    // [lifetime.remove] acq_rel <-> [lifetime.remove]: all that was done with the communicator comes before its end.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) end(of);
+  }
+
+ private:
+  friend class made_communicators;
+  void end(communicator& of) noexcept;
+
+  std::atomic<std::uint32_t> references_{1};  // the first one is the handle's
+  made_communicators* kept_by_ = nullptr;
+  std::size_t index_ = 0;               // where it is kept
+  communicator* next_ended_ = nullptr;  // of the next one that waits for its destruction
+};
+
+}  // namespace weft::mpi

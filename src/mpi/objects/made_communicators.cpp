@@ -1,0 +1,44 @@
+#include "mpi/objects/made_communicators.hpp"
+
+#include <utility>
+
+namespace weft::mpi {
+
+void lifetime::end(communicator& of) noexcept { kept_by_->end(of); }
+
+made_communicators::~made_communicators() = default;
+
+communicator& made_communicators::add(std::unique_ptr<communicator> made) {
+  destroy_ended();
+  const std::lock_guard locked{mutex_};
+  made->life.kept_by_ = this;
+  made->life.index_ = all_.size();
+  all_.push_back(std::move(made));
+  return *all_.back();
+}
+
+void made_communicators::end(communicator& last) noexcept {
+  const std::lock_guard locked{mutex_};
+  last.life.next_ended_ = std::exchange(ended_, &last);
+}
+
+void made_communicators::destroy_ended() noexcept {
+  for (;;) {
+    std::unique_ptr<communicator> gone;  // its engine waits for polls of other threads: not with the lock
+    const std::lock_guard locked{mutex_};
+    if (ended_ == nullptr) return;
+    const std::size_t index = ended_->life.index_;
+    ended_ = ended_->life.next_ended_;
+    std::swap(all_[index], all_.back());
+    all_[index]->life.index_ = index;
+    gone = std::move(all_.back());
+    all_.pop_back();
+  }
+}
+
+std::size_t made_communicators::count() const {
+  const std::lock_guard locked{mutex_};
+  return all_.size();
+}
+
+}  // namespace weft::mpi
