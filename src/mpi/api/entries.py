@@ -42,19 +42,19 @@ def finds(objects, parameters):
 def body_of(function, objects, checks):
     """Finds the objects of handles, checks arguments one after the other, then runs the body."""
     lines = finds(objects, function.parameters)
-    lines.append("  int error = MPI_SUCCESS;")
+    lines.append("  int failure = MPI_SUCCESS;")
     for _, check in checks:
-        lines.append(f"  if (error == MPI_SUCCESS) [[likely]] error = check::{check};")
-    lines.append("  if (error == MPI_SUCCESS) [[likely]] {")
+        lines.append(f"  if (failure == MPI_SUCCESS) [[likely]] failure = check::{check};")
+    lines.append("  if (failure == MPI_SUCCESS) [[likely]] {")
     if "early" in function.lines:
         condition, _, action = function.lines["early"].partition(" -> ")
         lines.append(f"    if ({condition}) [[unlikely]] return {action or 'MPI_SUCCESS'};")
     body = function.lines["body"]
     lines.append(f"    static_assert(noexcept({body}));")
-    lines.append(f"    error = {body};")
+    lines.append(f"    failure = {body};")
     lines.append("  }")
-    lines.append("  if (error == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;")
-    lines.append(f'  return raise(*here, {object_of(function)}, error, "{function.name}");')
+    lines.append("  if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;")
+    lines.append(f'  return raise(*here, {object_of(function)}, failure, "{function.name}");')
     return "\n".join(lines) + "\n"
 
 

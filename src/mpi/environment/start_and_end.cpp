@@ -52,8 +52,9 @@ int finalize() noexcept {
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
   rank_state& rank = *slot.state;
   const int error = guarded([&] {
-    // A hook posts what is left; after the barrier each rank has posted all that it sends.
+    // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
     while (!rank.unposted.is_empty()) rank.device.progress();
+    while (rank.requests.release_done() != 0) rank.device.progress();
     rank.runtime.barrier();
     return MPI_SUCCESS;
   });

@@ -1,9 +1,8 @@
-// Sends, receives, and waiting for them. Arguments are checked by the callers, the entry points.
+// Sends and receives. Arguments are checked by the callers, the entry points.
 #pragma once
 
-#include <span>
-
 #include "mpi.h"
+#include "mpi/message/post.hpp"
 #include "mpi/message/typed_buffer.hpp"
 
 namespace weft::mpi {
@@ -11,16 +10,13 @@ namespace weft::mpi {
 struct communicator;
 struct rank_state;
 
-/// Peer and tag of one side of a message, as in the communicator.
-struct envelope {
-  int peer;
-  int tag;
-};
-
-int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to) noexcept;
+/// `complete_at`: `when_matched` makes it a synchronous send.
+int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+         completion_level complete_at = completion_level::local) noexcept;
 int receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from, MPI_Status* status) noexcept;
 /// `request` is given also where the operation is complete already.
-int start_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to, MPI_Request* request) noexcept;
+int start_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to, MPI_Request* request,
+               completion_level complete_at = completion_level::local) noexcept;
 int start_receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from,
                   MPI_Request* request) noexcept;
 
@@ -34,14 +30,5 @@ struct received_side {
 };
 int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
                      MPI_Status* status) noexcept;
-
-int wait(rank_state& rank, MPI_Request* one, MPI_Status* status) noexcept;
-int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses) noexcept;
-int test(rank_state& rank, MPI_Request* one, int* flag, MPI_Status* status) noexcept;
-
-/// The number of elements that a status tells of, or MPI_UNDEFINED.
-MPI_Count count_of(const MPI_Status& status, const datatype& type) noexcept;
-int get_count(const MPI_Status& status, const datatype& type, int* count) noexcept;
-int get_count(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept;
 
 }  // namespace weft::mpi

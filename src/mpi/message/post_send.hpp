@@ -8,9 +8,11 @@
 namespace weft::mpi {
 
 inline status post_send(weft::device& through, request_signals& signals, request& one) {
-  return through.post_send(
-      one.send.peer, one.send.bytes, signals,
-      {.tag = static_cast<std::uint64_t>(one.send.tag), .engine = one.of->engine, .context = &one});
+  return through.post_send(one.send.peer, one.send.bytes, signals,
+                           {.tag = static_cast<std::uint64_t>(one.send.tag),
+                            .engine = one.of->engine,
+                            .complete_at = one.send.complete_at,
+                            .context = &one});
 }
 
 }  // namespace weft::mpi

@@ -9,6 +9,7 @@
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/objects/request_pool.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 

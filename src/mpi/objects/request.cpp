@@ -1,27 +1,43 @@
 #include "mpi/objects/request.hpp"
 
-#include <utility>
-
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {
 
-constexpr std::size_t block_requests = 64;
+bool is_receive(const request& one) noexcept {
+  return one.operation == request_operation::receive || one.operation == request_operation::followed_receive;
+}
+
+outcome result_of(const request& one, const weft::completion_record& record) noexcept {
+  if (record.error() == errc::cancelled) return {.is_cancelled = true};
+  outcome out{.error = class_of(record.error())};
+  if (is_receive(one)) {
+    out.source = one.of->member(record.peer());
+    out.tag = static_cast<int>(record.tag());
+    out.bytes = record.error() == errc::none ? record.bytes() : record.message_bytes();
+  }
+  return out;
+}
 
 }  // namespace
 
-void request::finish(const weft::completion_record& record) noexcept {
-  outcome found{.error = class_of(record.error())};
-  found.is_cancelled = record.error() == errc::cancelled;
-  if (found.is_cancelled) found.error = MPI_SUCCESS;
-  if (is_receive && !found.is_cancelled) {
-    found.source = of->member(record.peer());
-    found.tag = static_cast<int>(record.tag());
-    found.bytes = record.error() == errc::none ? record.bytes() : record.message_bytes();
+int request_part::start(rank_state& /*rank*/, request& /*of*/) {
+  return fail(MPI_ERR_REQUEST, "the request is not persistent");
+}
+
+void request::finish(const weft::completion_record& record) noexcept { finish(result_of(*this, record)); }
+
+void request::finish(const outcome& with) noexcept {
+  result = with;
+  if (operation >= request_operation::followed_send) [[unlikely]] {
+    auto& self = static_cast<followed_request&>(*this);
+    self.ended(self);
+    return;
   }
-  finish(found);
+  // [request.finish] release -> [request.done]: the result.
+  done.store(true, std::memory_order_release);
 }
 
 weft::completion::answer request_signals::signal(weft::completion_record&& record) noexcept {
@@ -29,62 +45,10 @@ weft::completion::answer request_signals::signal(weft::completion_record&& recor
   return answer::taken;
 }
 
-std::unique_lock<std::mutex> request_pool::lock() {
-  return is_shared_ ? std::unique_lock{mutex_} : std::unique_lock<std::mutex>{};
-}
-
-void request_pool::grow() {
-  blocks_.push_back(std::make_unique<request[]>(block_requests));
-  for (std::size_t index = 0; index < block_requests; ++index) {
-    request& one = blocks_.back()[index];
-    one.next = std::exchange(free_, &one);
-  }
-}
-
-request& request_pool::acquire(communicator& of, bool is_receive) {
-  const auto locked = lock();
-  if (free_ == nullptr) grow();
-  request& out = *free_;
-  free_ = out.next;
-  out.kind = object_kind::request;
-  // [own] No other thread has it yet.
-  out.done.store(false, std::memory_order_relaxed);
-  out.is_receive = is_receive;
-  out.of = &of;
-  out.next = nullptr;
-  return out;
-}
-
-void request_pool::release(request& one) noexcept {
-  const auto locked = lock();
-  one.kind = object_kind::freed;
-  one.next = std::exchange(free_, &one);
-}
-
 request* find_request(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<request*>(handle);
   return found->kind == object_kind::request ? found : nullptr;
-}
-
-void write_status(MPI_Status* to, const outcome& from) noexcept {
-  if (to == MPI_STATUS_IGNORE) return;
-  // Five words are the library's: the bytes are in two of them, and whether the operation was cancelled in a third.
-  to->MPI_SOURCE = from.source;
-  to->MPI_TAG = from.tag;
-  to->MPI_internal[0] = static_cast<int>(from.bytes & 0xffff'ffff);
-  to->MPI_internal[1] = static_cast<int>(from.bytes >> 32);
-  to->MPI_internal[2] = from.is_cancelled ? 1 : 0;
-}
-
-int write_no_process(MPI_Status* to) noexcept {
-  write_status(to, outcome_of_no_process);
-  return MPI_SUCCESS;
-}
-
-std::uint64_t bytes_of(const MPI_Status& of) noexcept {
-  return static_cast<std::uint32_t>(of.MPI_internal[0]) |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(of.MPI_internal[1])) << 32;
 }
 
 }  // namespace weft::mpi

@@ -1,61 +1,106 @@
-// Requests: operations that are under way, and their pool.
+// Requests: operations that have started and are not complete, and persistent ones.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "mpi.h"
+#include "mpi/datatype/datatype.hpp"
 #include "mpi/objects/object.hpp"
+#include "mpi/objects/status.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
+#include "weft/post_options.hpp"
 
 namespace weft::mpi {
 
 struct communicator;
+struct rank_state;
+struct request;
 
-/// The result of an operation, from which a status is made.
-struct outcome {
-  int source = MPI_ANY_SOURCE;
-  int tag = MPI_ANY_TAG;
-  int error = MPI_SUCCESS;
-  bool is_cancelled = false;
-  std::uint64_t bytes = 0;
+/// The kinds of operations that end in different ways.
+enum class request_operation : std::uint8_t {
+  send,
+  receive,        ///< its status has a source, a tag and bytes
+  collective,     ///< also any other with an empty status
+  followed_send,  ///< of a `followed_request`
+  followed_receive,
 };
-/// Of a receive from MPI_PROC_NULL.
-inline constexpr outcome outcome_of_no_process{.source = MPI_PROC_NULL};
 
-/// A send that is not posted yet, because a post of it or of an older one has answered *retry*.
-struct unposted_send {
+/// The part of a request that few have, which it owns until it is complete, or, if it is persistent, until it is freed:
+/// temporary buffers, a datatype, the arguments of a start. It may also act at completion. The functions: **Blocking**:
+/// never. **Threads**: the one that calls the function of MPI.
+class request_part {
+ public:
+  request_part() = default;
+  request_part(const request_part&) = delete;
+  request_part& operator=(const request_part&) = delete;
+  virtual ~request_part() = default;
+
+  /// Starts a persistent request, which then is active and not done; or ends it by `finish`. An error class
+  /// leaves it inactive.
+  virtual int start(rank_state& rank, request& of);
+  /// The function that completes the request, such as MPI_Wait, calls this once with the result, which it may change,
+  /// also its error. It may wait for nothing.
+  virtual void complete(rank_state& /*rank*/, request& /*of*/, outcome& /*result*/) noexcept {}
+  /// The result that MPI_Request_get_status shows, which does not complete the request.
+  virtual void describe(outcome& /*result*/) noexcept {}
+  /// MPI_Cancel, of a request that need not be done. Returns an error class.
+  virtual int cancel(rank_state& /*rank*/, request& /*of*/) noexcept { return MPI_SUCCESS; }
+};
+
+/// Keeps a datatype whose layout an operation uses: the handle may be freed meanwhile.
+class kept_datatype final : public request_part {
+ public:
+  explicit kept_datatype(const datatype& type) noexcept : type_{type} {}
+
+ private:
+  datatype_ref type_;
+};
+
+/// A send as it is posted. It may wait for its post, because a post of it or of an older one has answered *retry*.
+struct described_send {
   weft::const_buffer_ref bytes{};
   std::uint32_t peer = 0;  // rank in the job
   int tag = 0;
+  completion_level complete_at = completion_level::local;  // delivered: of a synchronous send
 };
 
 struct request {
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
   void finish(const weft::completion_record& record) noexcept;
-  /// The same for an operation that ends without a record.
-  void finish(const outcome& with) noexcept {
-    result = with;
-    // [request.finish] release -> [request.done]: the result.
-    done.store(true, std::memory_order_release);
-  }
+  /// Ends an operation that has no record. A thread that sleeps in a wait for it may need
+  /// `request_signals::wake`, unless this runs inside of progress.
+  void finish(const outcome& with) noexcept;
   [[nodiscard]] bool is_done() const noexcept {
     // [request.done] acquire <- [request.finish]: the result.
     return done.load(std::memory_order_acquire);
   }
+  /// A start of a persistent request: from now on it is under way.
+  void activate() noexcept {
+    // [own] No other thread knows of the operation yet.
+    done.store(false, std::memory_order_relaxed);
+    is_active = true;
+  }
 
   object_kind kind = object_kind::request;
   std::atomic<bool> done{false};
-  bool is_receive = false;
-  communicator* of = nullptr;
+  request_operation operation = request_operation::send;
+  bool is_persistent = false;
+  bool is_active = true;       // false: persistent, and not started; then it is done, with an empty result
+  communicator* of = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
-  unposted_send send{};
-  request* next = nullptr;  // in the pool, or among sends that are not posted
+  described_send send{};
+  std::uint64_t ticket = 0;       // of a receive that was posted, for MPI_Cancel
+  request* next = nullptr;        // in the pool, or among sends that are not posted
+  request_part* owned = nullptr;  // ends with `request_pool::release`; a request outside of the pool owns none
+};
+
+/// An operation without a handle: `ended` is called at its end, in the thread that makes progress, and may destroy it.
+struct followed_request : request {
+  void (*ended)(followed_request& self) noexcept = nullptr;
 };
 
 /// Signals requests: the context of each post is one. Any number of them wait at it.
@@ -64,35 +109,12 @@ class request_signals final : public weft::completion {
   explicit request_signals(weft::runtime& of) : completion{of} {}
   ~request_signals() override { end_signals(); }
   [[nodiscard]] answer signal(weft::completion_record&& record) noexcept override;
-};
-
-/// Requests that are not in use. Memory is taken in blocks, and kept.
-class request_pool {
- public:
-  explicit request_pool(bool is_shared) noexcept : is_shared_{is_shared} {}
-  /// A fresh request. **Errors**: `std::bad_alloc`.
-  [[nodiscard]] request& acquire(communicator& of, bool is_receive);
-  void release(request& one) noexcept;
-
- private:
-  void grow();
-  [[nodiscard]] std::unique_lock<std::mutex> lock();
-
-  const bool is_shared_;  // by several threads at a time
-  std::mutex mutex_;
-  request* free_ = nullptr;
-  std::vector<std::unique_ptr<request[]>> blocks_;
+  /// Wakes threads that wait for a request which has ended without a record and outside of progress.
+  void wake() noexcept { signalled(runtime(), this); }
 };
 
 [[nodiscard]] inline MPI_Request handle_of(request& one) noexcept { return reinterpret_cast<MPI_Request>(&one); }
 /// The request of a handle; null if it is none.
 [[nodiscard]] request* find_request(MPI_Request handle) noexcept;
-
-/// Writes a status, but for its field MPI_ERROR, which most functions leave as it is. It may be MPI_STATUS_IGNORE.
-void write_status(MPI_Status* to, const outcome& from) noexcept;
-/// The same as an early return of a function whose peer is MPI_PROC_NULL.
-int write_no_process(MPI_Status* to) noexcept;
-/// The bytes that a status tells of.
-[[nodiscard]] std::uint64_t bytes_of(const MPI_Status& of) noexcept;
 
 }  // namespace weft::mpi

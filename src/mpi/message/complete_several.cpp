@@ -1,0 +1,249 @@
+#include <optional>
+
+#include "mpi/message/complete.hpp"
+#include "mpi/message/wait_for.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+namespace {
+
+// After so many looks at the first request that is not done, a wait for all looks whether another one has failed.
+constexpr int looks_before_failures = 64;
+
+request* find(MPI_Request handle) noexcept { return handle == MPI_REQUEST_NULL ? nullptr : find_request(handle); }
+
+// Neither null nor inactive: one that functions for any or some requests are about.
+request* find_active(MPI_Request handle) noexcept {
+  request* const found = find(handle);
+  return found != nullptr && found->is_active ? found : nullptr;
+}
+
+bool is_done(MPI_Request handle) noexcept {
+  const request* const found = find(handle);
+  return found == nullptr || found->is_done();
+}
+
+bool has_failed(MPI_Request handle) noexcept {
+  const request* const found = find(handle);
+  return found != nullptr && found->is_done() && found->result.error != MPI_SUCCESS;
+}
+
+MPI_Status* status_at(MPI_Status* statuses, int index) noexcept {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + index;
+}
+void set_error(MPI_Status* statuses, int index, int error) noexcept {
+  if (statuses != MPI_STATUSES_IGNORE) statuses[index].MPI_ERROR = error;
+}
+
+// Completes a request that is done, a null one also.
+int complete_any(rank_state& rank, MPI_Request& handle, MPI_Status* status) noexcept {
+  request* const one = find(handle);
+  if (one != nullptr) return complete(rank, handle, *one, status);
+  write_status(status, outcome{});
+  return MPI_SUCCESS;
+}
+
+// The errors of several requests, in the order of their statuses. Only where one has failed are the fields MPI_ERROR
+// written, and then all of them (3.2.5).
+class errors_of_several {
+ public:
+  explicit errors_of_several(MPI_Status* statuses) noexcept : statuses_{statuses} {}
+  void add(int index, int error) noexcept {
+    if (error != MPI_SUCCESS && !has_failed_) {
+      has_failed_ = true;
+      for (int before = 0; before < index; ++before) set_error(statuses_, before, MPI_SUCCESS);
+    }
+    if (has_failed_) set_error(statuses_, index, error);
+  }
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
+  [[nodiscard]] int result() const noexcept { return has_failed_ ? MPI_ERR_IN_STATUS : MPI_SUCCESS; }
+
+ private:
+  MPI_Status* statuses_;
+  bool has_failed_ = false;
+};
+
+// Waits until `one` is done, or until one of the requests behind it has failed.
+void wait_for_first(rank_state& rank, const request& one, const MPI_Request* rest, int count) {
+  if (one.is_done()) return;
+  rank.device.progress();
+  int looks = 0;
+  rank.device.wait(rank.signals, [&] {
+    if (one.is_done()) return true;
+    if (looks < looks_before_failures) {
+      ++looks;
+      return false;
+    }
+    for (int each = 0; each < count; ++each) {
+      if (has_failed(rest[each])) return true;
+    }
+    return false;
+  });
+}
+
+// The first active request that is done. `has_active`: whether there is an active one at all.
+std::optional<int> first_done(const MPI_Request* all, int count, bool& has_active) noexcept {
+  has_active = false;
+  for (int index = 0; index < count; ++index) {
+    const request* const one = find_active(all[index]);
+    if (one == nullptr) continue;
+    has_active = true;
+    if (one->is_done()) return index;
+  }
+  return {};
+}
+
+// The same after a call of progress, if need be.
+std::optional<int> try_first_done(rank_state& rank, const MPI_Request* all, int count, bool& has_active) noexcept {
+  const std::optional<int> found = first_done(all, count, has_active);
+  if (found || !has_active) return found;
+  rank.device.progress();
+  return first_done(all, count, has_active);
+}
+
+// The same after a wait; nothing if none is active.
+std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count) {
+  bool has_active = false;
+  std::optional<int> found = try_first_done(rank, all, count, has_active);
+  if (found || !has_active) return found;
+  rank.device.wait(rank.signals, [&] {
+    found = first_done(all, count, has_active);
+    return found.has_value();
+  });
+  return found;
+}
+
+bool are_all_done(rank_state& rank, const MPI_Request* all, int count) noexcept {
+  bool has_progressed = false;
+  for (int index = 0; index < count; ++index) {
+    if (is_done(all[index])) continue;
+    if (has_progressed) return false;
+    has_progressed = true;
+    rank.device.progress();
+    if (!is_done(all[index])) return false;
+  }
+  return true;
+}
+
+// Completes all active requests that are done from `first` on, which is the first one.
+int complete_some(rank_state& rank, int first, int count, MPI_Request* all, int* done_count, int* indices,
+                  MPI_Status* statuses) noexcept {
+  errors_of_several errors{statuses};
+  int found = 0;
+  for (int index = first; index < count; ++index) {
+    request* const one = find_active(all[index]);
+    if (one == nullptr || !one->is_done()) continue;
+    errors.add(found, complete(rank, all[index], *one, status_at(statuses, found)));
+    indices[found++] = index;
+  }
+  *done_count = found;
+  return errors.result();
+}
+
+void show(const request* one, MPI_Status* status) noexcept {
+  outcome result{};
+  if (one != nullptr && one->is_active) {
+    result = one->result;
+    if (one->owned != nullptr) one->owned->describe(result);
+  }
+  write_status(status, result);
+}
+
+}  // namespace
+
+int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses) noexcept {
+  return guarded([&] {
+    errors_of_several errors{statuses};
+    for (int index = 0; index < count; ++index) {
+      const request* const one = find(all[index]);
+      if (one != nullptr && !one->is_done() && !errors.has_failed())
+        wait_for_first(rank, *one, all + index, count - index);
+      // Still not done: another one has failed.
+      const bool is_open = one != nullptr && !one->is_done();
+      errors.add(index, is_open ? MPI_ERR_PENDING : complete_any(rank, all[index], status_at(statuses, index)));
+    }
+    return errors.result();
+  });
+}
+
+int wait_any(rank_state& rank, int count, MPI_Request* all, int* index, MPI_Status* status) noexcept {
+  return guarded([&] {
+    const std::optional<int> found = wait_first_done(rank, all, count);
+    *index = found.value_or(MPI_UNDEFINED);
+    if (found) return complete_any(rank, all[*found], status);
+    write_status(status, outcome{});
+    return MPI_SUCCESS;
+  });
+}
+
+int wait_some(rank_state& rank, int count, MPI_Request* all, int* done_count, int* indices,
+              MPI_Status* statuses) noexcept {
+  return guarded([&] {
+    const std::optional<int> found = wait_first_done(rank, all, count);
+    if (found) return complete_some(rank, *found, count, all, done_count, indices, statuses);
+    *done_count = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+  });
+}
+
+int test_all(rank_state& rank, int count, MPI_Request* all, int* flag, MPI_Status* statuses) noexcept {
+  *flag = are_all_done(rank, all, count) ? 1 : 0;
+  if (*flag == 0) return MPI_SUCCESS;
+  errors_of_several errors{statuses};
+  for (int index = 0; index < count; ++index)
+    errors.add(index, complete_any(rank, all[index], status_at(statuses, index)));
+  return errors.result();
+}
+
+int test_any(rank_state& rank, int count, MPI_Request* all, int* index, int* flag, MPI_Status* status) noexcept {
+  bool has_active = false;
+  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  *index = found.value_or(MPI_UNDEFINED);
+  *flag = found || !has_active ? 1 : 0;
+  if (found) return complete_any(rank, all[*found], status);
+  if (!has_active) write_status(status, outcome{});
+  return MPI_SUCCESS;
+}
+
+int test_some(rank_state& rank, int count, MPI_Request* all, int* done_count, int* indices,
+              MPI_Status* statuses) noexcept {
+  bool has_active = false;
+  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  if (found) return complete_some(rank, *found, count, all, done_count, indices, statuses);
+  *done_count = has_active ? 0 : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int get_status_all(rank_state& rank, int count, const MPI_Request* all, int* flag, MPI_Status* statuses) noexcept {
+  *flag = are_all_done(rank, all, count) ? 1 : 0;
+  if (*flag == 0) return MPI_SUCCESS;
+  for (int index = 0; index < count; ++index) show(find(all[index]), status_at(statuses, index));
+  return MPI_SUCCESS;
+}
+
+int get_status_any(rank_state& rank, int count, const MPI_Request* all, int* index, int* flag,
+                   MPI_Status* status) noexcept {
+  bool has_active = false;
+  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  *index = found.value_or(MPI_UNDEFINED);
+  *flag = found || !has_active ? 1 : 0;
+  if (*flag != 0) show(found ? find(all[*found]) : nullptr, status);
+  return MPI_SUCCESS;
+}
+
+int get_status_some(rank_state& rank, int count, const MPI_Request* all, int* done_count, int* indices,
+                    MPI_Status* statuses) noexcept {
+  bool has_active = false;
+  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  *done_count = found || has_active ? 0 : MPI_UNDEFINED;
+  for (int index = found.value_or(count); index < count; ++index) {
+    const request* const one = find_active(all[index]);
+    if (one == nullptr || !one->is_done()) continue;
+    show(one, status_at(statuses, *done_count));
+    indices[(*done_count)++] = index;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,67 @@
+// Posts of sends and receives whose requests have all that they need.
+#pragma once
+
+#include "mpi/message/post_send.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "mpi/objects/request.hpp"
+#include "weft/device.hpp"
+
+namespace weft::mpi {
+
+/// Peer and tag of one side of a message, as in the communicator.
+struct envelope {
+  int peer;
+  int tag;
+};
+
+/// Of synchronous sends.
+inline constexpr completion_level when_matched = completion_level::delivered;
+
+inline described_send described(const communicator& in, const_buffer_ref bytes, envelope to,
+                                completion_level complete_at) noexcept {
+  return {.bytes = bytes, .peer = in.world_rank(to.peer), .tag = to.tag, .complete_at = complete_at};
+}
+
+/// Posts a send as its request describes it, or leaves it to the unposted ones. Returns whether it is complete; then
+/// the request is not done yet. **Errors**: those of the post; `std::bad_alloc`.
+inline bool post_or_keep(rank_state& rank, request& one) {
+  if (!rank.unposted.is_empty() && rank.unposted.add(one, false)) return false;
+  const status answer = post_send(rank.device, rank.signals, one);
+  if (answer.is_retry()) rank.unposted.add(one, true);
+  return answer.is_done();
+}
+
+/// Which messages a receive matches.
+inline post_recv_options options_of_receive(const communicator& in, int tag, request& context) noexcept {
+  const bool is_any = tag == MPI_ANY_TAG;
+  return {
+      .tag = is_any ? 0 : static_cast<std::uint64_t>(tag), .engine = in.engine, .any_tag = is_any, .context = &context};
+}
+
+/// Posts a receive. **Errors**: those of the post.
+inline accepted_status post_receive(rank_state& rank, request& one, buffer_ref into, envelope from) {
+  const post_recv_options options = options_of_receive(*one.of, from.tag, one);
+  const std::uint32_t peer = from.peer == MPI_ANY_SOURCE ? any_rank : one.of->world_rank(from.peer);
+  return rank.device.until_accepted([&] { return rank.device.post_recv(peer, into, rank.signals, options); });
+}
+
+/// Starts the operation of a fresh request by `post`, and gives its handle. A peer that has died ends the request, not
+/// the call that starts it. Returns an error class; then there is no request.
+template <class Post>
+int begin(rank_state& rank, request& one, MPI_Request* handle, Post&& post) noexcept {
+  *handle = handle_of(one);
+  const int error = guarded(post);
+  if (error == MPI_SUCCESS) [[likely]]
+    return MPI_SUCCESS;
+  if (error == MPI_ERR_PROC_ABORTED) {
+    one.finish(outcome{.error = error});
+    return MPI_SUCCESS;
+  }
+  rank.requests.release(one);
+  *handle = MPI_REQUEST_NULL;
+  return error;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,95 @@
+#include "mpi/objects/request_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/objects/communicator.hpp"
+
+namespace weft::mpi {
+namespace {
+
+constexpr std::size_t block_requests = 64;
+
+void end_owned(request& one) noexcept { delete std::exchange(one.owned, nullptr); }
+
+}  // namespace
+
+request_pool::~request_pool() {
+  for (request* const each : freed_) end_owned(*each);
+}
+
+std::unique_lock<std::mutex> request_pool::lock() {
+  return is_shared_ ? std::unique_lock{mutex_} : std::unique_lock<std::mutex>{};
+}
+
+void request_pool::grow() {
+  blocks_.push_back(std::make_unique<request[]>(block_requests));
+  for (std::size_t index = 0; index < block_requests; ++index) {
+    request& one = blocks_.back()[index];
+    one.next = std::exchange(free_, &one);
+  }
+}
+
+request& request_pool::acquire(communicator* of, request_operation operation) {
+  const auto locked = lock();
+  if (free_ == nullptr) [[unlikely]]
+    grow();
+  request& out = *free_;
+  free_ = out.next;
+  out.kind = object_kind::request;
+  out.operation = operation;
+  out.is_persistent = false;
+  out.activate();
+  out.of = of;
+  out.next = nullptr;
+  return out;
+}
+
+void request_pool::release(request& one) noexcept {
+  if (one.owned != nullptr) [[unlikely]]
+    end_owned(one);
+  const auto locked = lock();
+  one.kind = object_kind::freed;
+  one.next = std::exchange(free_, &one);
+}
+
+void request_pool::release_when_done(request& one) {
+  if (one.is_done()) {
+    release(one);
+    return;
+  }
+  bool looks = false;
+  {
+    const auto locked = lock();
+    freed_.push_back(&one);
+    one.kind = object_kind::freed;
+    looks = freed_.size() >= look_at_;
+  }
+  if (looks) release_done();
+}
+
+request* request_pool::unlink_done() noexcept {
+  request* out = nullptr;
+  const auto first_done =
+      std::partition(freed_.begin(), freed_.end(), [](const request* one) { return !one->is_done(); });
+  for (auto each = first_done; each != freed_.end(); ++each) (*each)->next = std::exchange(out, *each);
+  freed_.erase(first_done, freed_.end());
+  look_at_ = std::max<std::size_t>(64, 2 * freed_.size());
+  return out;
+}
+
+std::size_t request_pool::release_done() noexcept {
+  request* each = nullptr;
+  std::size_t open = 0;
+  {
+    const auto locked = lock();
+    each = unlink_done();
+    open = static_cast<std::size_t>(std::count_if(
+        freed_.begin(), freed_.end(), [](const request* one) { return one->operation != request_operation::receive; }));
+  }
+  // What a request owns may run functions of the program at its end: without the lock.
+  while (each != nullptr) release(*std::exchange(each, each->next));
+  return open;
+}
+
+}  // namespace weft::mpi

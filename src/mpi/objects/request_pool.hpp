@@ -1,0 +1,49 @@
+// Where requests are when no operation uses them, and requests that were freed before their operation was complete.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "mpi/objects/request.hpp"
+
+namespace weft::mpi {
+
+/// Requests that are not in use. Memory is taken in blocks, and kept.
+///
+/// A request that the program frees while it is active is given back later: a later free looks for requests that are
+/// done by then, at a constant cost for each free on average.
+class request_pool {
+ public:
+  explicit request_pool(bool is_shared) noexcept : is_shared_{is_shared} {}
+  ~request_pool();
+  request_pool(const request_pool&) = delete;
+  request_pool& operator=(const request_pool&) = delete;
+
+  /// A fresh request, active and not done. `of`: whose error handler is called; null: that of MPI_COMM_SELF.
+  /// **Errors**: `std::bad_alloc`.
+  [[nodiscard]] request& acquire(communicator* of, request_operation operation);
+  /// Gives back a request that is done or was never started, and ends what it owns.
+  void release(request& one) noexcept;
+  /// MPI_Request_free of a request that may be active: gives it back once its operation is complete. **Errors**:
+  /// `std::bad_alloc`; nothing has happened then.
+  void release_when_done(request& one);
+  /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for receives,
+  /// which may wait for ever.
+  std::size_t release_done() noexcept;
+
+ private:
+  void grow();
+  [[nodiscard]] request* unlink_done() noexcept;
+  [[nodiscard]] std::unique_lock<std::mutex> lock();
+
+  const bool is_shared_;  // by several threads at a time
+  std::mutex mutex_;      // of all that follows
+  request* free_ = nullptr;
+  std::vector<request*> freed_;  // by the program, before they were done
+  std::size_t look_at_ = 64;     // so many freed ones: a free looks for done ones
+  std::vector<std::unique_ptr<request[]>> blocks_;
+};
+
+}  // namespace weft::mpi
