@@ -22,7 +22,14 @@ struct group_options {
   /// The device through which this member's collectives run, a shared one, unless the runtime's default device is one
   /// thread's own. Null: the device of the group that the new one is made from, or the default device.
   device* through = nullptr;
+  /// A name on which the new group's members have agreed before, below `group_names_max`: the group is made without a
+  /// message for that, so that `dup`, `include` and `make_group` send none. All members give it, or none. No group of
+  /// that name may be left at any member, with its collectives. Such names have nothing to do with the library's.
+  std::optional<std::uint32_t> name = std::nullopt;
 };
+
+/// Names that `group_options` gives are below this.
+inline constexpr std::uint32_t group_names_max = 1U << 31;
 
 /// Some ranks of a job, numbered from 0 on. Copies name one group; it ends with the last of them, at each member by
 /// itself: no rank waits for another one then.
@@ -56,11 +63,12 @@ class group {
   /// member is in none of them, and gets no group. Collective over this group: two allgathers.
   ///
   /// **Blocking**: until all members have called it. **Threads**: as for starting a collective. **Errors**: those of a
-  /// blocking collective; `std::bad_alloc`.
+  /// blocking collective; `invalid_argument` for a name that is too large, or that a living group of this rank has;
+  /// `std::bad_alloc`.
   [[nodiscard]] group split(std::optional<std::uint32_t> colour, std::int64_t key = 0,
                             const group_options& options = {});
-  /// The same members once more, for another thread. Collective over this group: one broadcast. **Blocking**,
-  /// **Threads** and **Errors**: as for `split`.
+  /// The same members once more, for another thread. Collective over this group: one broadcast; none if
+  /// options give a name, and then it does not block. **Blocking**, **Threads** and **Errors**: as for `split`.
   [[nodiscard]] group dup(const group_options& options = {});
   /// A group for each node (`runtime::node_of`). Collective over this group: one allgather. **Blocking**, **Threads**
   /// and
@@ -87,11 +95,12 @@ class group {
 inline constexpr std::uint32_t group_tags_max = (1U << 20) - 1;
 
 /// A group of these ranks of the job, in this order. Its members alone call this, with one list. `tag` tells apart
-/// groups that several threads of a rank make at the same time. One broadcast and one barrier among the members.
+/// groups that several threads of a rank make at the same time. One broadcast and one barrier among the members; none
+/// if options give a name.
 ///
-/// **Blocking**: until all of them have called it. **Threads**: any, each with a tag of its own. **Errors**:
-/// `invalid_argument` for ranks that there are not, that are named twice, or that are without this one, and for a tag
-/// that is too large; those of a blocking collective; `std::bad_alloc`.
+/// **Blocking**: until all of them have called it; not if options give a name. **Threads**: any, each with a tag of its
+/// own. **Errors**: `invalid_argument` for ranks that there are not, that are named twice, or that are without this
+/// one, for a tag that is too large, and for names as `split`; those of a blocking collective; `std::bad_alloc`.
 [[nodiscard]] group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,
                                const group_options& options = {});
 

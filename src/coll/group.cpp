@@ -53,6 +53,10 @@ std::vector<std::uint32_t> members_with(const group_state& in, const Condition& 
   return out;
 }
 
+std::uint32_t position_of(std::uint32_t rank, std::span<const std::uint32_t> in) {
+  return static_cast<std::uint32_t>(std::ranges::find(in, rank) - in.begin());
+}
+
 // The number that a leader suggests for its group. It is free again unless the group was made.
 class suggested {
  public:
@@ -89,9 +93,30 @@ bool refuses(const group_state& in, const group_name& name, const group_names::s
 }
 
 void check_leader(std::uint32_t rank) {
-  if (rank < group_name::own_leader) return;
+  if (rank < group_name::given_leader) return;
   throw error{errc::invalid_argument, fmt::format("a group: its first member is rank {}, and has to be below {}", rank,
-                                                  group_name::own_leader)};
+                                                  group_name::given_leader)};
+}
+
+// A group of a name on which its members, ranks of the job, have agreed before.
+std::shared_ptr<group_state> make_given(weft::runtime& of, device& through, std::uint32_t given,
+                                        std::vector<std::uint32_t> members, std::uint32_t rank) {
+  const auto refuse = [&](const char* why) {
+    throw error{errc::invalid_argument, fmt::format("a group of the given name {}: {}", given, why)};
+  };
+  if (given >= group_names_max) refuse("names are below 2147483648");
+  const group_name name = group_name::given(given);
+  group_store& in = group_store::of(of);
+  if (in.names().lives(name)) refuse("this rank has a group of that name, or its collectives are not complete");
+  return in.make(of, through, name, std::move(members), rank);
+}
+
+// The same of members of `in`, by their numbers there.
+std::shared_ptr<group_state> make_of(const group_state& in, device& through, std::uint32_t given,
+                                     std::vector<std::uint32_t> members) {
+  const std::uint32_t rank = position_of(in.rank(), members);
+  for (std::uint32_t& each : members) each = in.world_rank(each);
+  return make_given(in.runtime(), through, given, std::move(members), rank);
 }
 
 // The new group of these members of `in`, among them this one. The first of them suggests its name, which each member
@@ -99,6 +124,7 @@ void check_leader(std::uint32_t rank) {
 std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, std::vector<std::uint32_t> members,
                                    const group_options& options) {
   device& through = device_of(options, in.through(), in.runtime());
+  if (options.name) return members.empty() ? nullptr : make_of(in, through, *options.name, std::move(members));
   const std::uint32_t leader = members.empty() ? 0 : members.front();
   suggested mine{in.runtime()};
   group_names::suggestion now{};
@@ -117,8 +143,7 @@ std::shared_ptr<group_state> agree(weft::group& whole, const group_state& in, st
   if (members.empty()) return nullptr;
   const group_name name{in.world_rank(leader), all[leader].number};
   check_leader(name.leader);
-  const auto me = std::ranges::find(members, in.rank());
-  const auto rank = static_cast<std::uint32_t>(me - members.begin());
+  const std::uint32_t rank = position_of(in.rank(), members);
   for (std::uint32_t& each : members) each = in.world_rank(each);
   auto out = group_store::of(in.runtime()).make(in.runtime(), through, name, std::move(members), rank);
   mine.keep();
@@ -224,6 +249,7 @@ group group::dup(const group_options& options) {
   const coll::group_state& in = coll::named(state_, "dup");
   device& through = coll::device_of(options, in.through(), in.runtime());
   std::vector<std::uint32_t> members(in.members().begin(), in.members().end());
+  if (options.name) return group{coll::make_given(in.runtime(), through, *options.name, std::move(members), in.rank())};
   return group{coll::agree_on_all(*this, in, std::move(members), through)};
 }
 
@@ -240,7 +266,8 @@ group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::u
   coll::check_ranks(of, ranks, tag);
   device& through = coll::device_of(options, of.default_device(), of);
   std::vector<std::uint32_t> members(ranks.begin(), ranks.end());
-  const auto rank = static_cast<std::uint32_t>(std::ranges::find(members, of.rank()) - members.begin());
+  const std::uint32_t rank = coll::position_of(of.rank(), members);
+  if (options.name) return group{coll::make_given(of, through, *options.name, std::move(members), rank)};
   // A group that only makes this one, with a name of the library's own.
   const coll::group_name own{coll::group_name::own_leader, tag + 1};
   group maker{std::make_shared<coll::group_state>(of, through, own, nullptr, members, rank)};
@@ -254,7 +281,8 @@ group group::include(std::span<const std::uint32_t> members, std::uint32_t tag, 
   const coll::group_state& in = coll::named(state_, "include");
   std::vector<std::uint32_t> ranks;
   for (const std::uint32_t each : members) ranks.push_back(world_rank(each));
-  return make_group(in.runtime(), ranks, tag, {.through = &coll::device_of(options, in.through(), in.runtime())});
+  return make_group(in.runtime(), ranks, tag,
+                    {.through = &coll::device_of(options, in.through(), in.runtime()), .name = options.name});
 }
 
 }  // namespace weft

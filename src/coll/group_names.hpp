@@ -2,11 +2,15 @@
 //
 // A leader counts its groups, modulo 2^20. A name is given again only when no member of the new group has a group of
 // that name. For its first 2^20 groups a leader need not ask; later the members vote on each number (`group.cpp`).
+//
+// Names that callers give (`group_options::name`) are a space of their own: leaders that no rank is.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 #include <unordered_set>
+
+#include "weft/group.hpp"
 
 namespace weft::coll {
 
@@ -16,10 +20,16 @@ struct group_name {
   static constexpr unsigned leader_bits = 20;
   static constexpr unsigned number_bits = 20;
   static constexpr std::uint32_t own_leader = (1U << leader_bits) - 1;
+  /// The leaders from here on, below `own_leader`, are parts of names that callers give.
+  static constexpr std::uint32_t given_leader = own_leader - (group_names_max >> number_bits);
 
   std::uint32_t leader = own_leader;
   std::uint32_t number = 0;
 
+  /// That of a name which callers give.
+  [[nodiscard]] static group_name given(std::uint32_t name) noexcept {
+    return {given_leader + (name >> number_bits), name & ((1U << number_bits) - 1)};
+  }
   [[nodiscard]] bool is_own() const noexcept { return leader == own_leader; }
 };
 

@@ -86,6 +86,50 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
   });
 }
 
+// The sum of 1 of each member; a collective of an own message each.
+std::uint32_t members_of(group in) {
+  std::uint32_t sum = 0;
+  const std::uint32_t one = 1;
+  collective::allreduce({&one, sizeof one}, {&sum, sizeof sum}, reduction::by<std::uint32_t>()).run(in);
+  return sum;
+}
+
+TEST(group_names, that_members_give_make_groups_without_messages) {
+  test::local_job{3}.run([](runtime& rt) {
+    group all = rt.world();
+    // The first rank has its group before the others begin.
+    group copy;
+    if (rt.rank() == 0) copy = all.dup({.name = 0});
+    collective::barrier().run(all);
+    if (rt.rank() != 0) copy = all.dup({.name = 0});
+    EXPECT_EQ(members_of(copy), 3U);
+    const std::uint32_t two[] = {2, 0};
+    group some;
+    if (rt.rank() != 1) some = make_group(rt, two, 0, {.name = group_names_max - 1});
+    if (some.is_one()) {
+      EXPECT_EQ(members_of(some), 2U);
+      EXPECT_EQ(some.rank(), rt.rank() == 2 ? 0U : 1U);
+      group one = some.split(rt.rank(), 0, {.name = 7 + rt.rank()});
+      EXPECT_EQ(members_of(one), 1U);
+      EXPECT_EQ(one.world_rank(0), rt.rank());
+    }
+    group from_library = all.dup();
+    EXPECT_EQ(members_of(from_library), 3U);
+    EXPECT_EQ(members_of(copy), 3U);
+    collective::barrier().run(all);
+  });
+}
+
+TEST(group_names, that_members_give_are_refused_while_they_live_and_where_they_are_too_large) {
+  test::local_job{1}.run([](runtime& rt) {
+    group first = rt.world().dup({.name = 5});
+    EXPECT_THROW(static_cast<void>(rt.world().dup({.name = 5})), error);
+    EXPECT_THROW(static_cast<void>(rt.world().dup({.name = group_names_max})), error);
+    first = {};
+    EXPECT_TRUE(rt.world().dup({.name = 5}).is_one());
+  });
+}
+
 // A group of one rank costs no message, so that all numbers can be used up.
 TEST(group_names, of_more_groups_than_there_are_numbers_are_given) {
   if (weft::test::under_sanitizer) GTEST_SKIP() << "a million groups take long under a sanitizer";
