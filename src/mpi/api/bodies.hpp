@@ -4,6 +4,7 @@
 #include "mpi.h"
 #include "mpi/api/check.hpp"
 #include "mpi/api/check/request.hpp"
+#include "mpi/api/check/types.hpp"
 #include "mpi/collective/collectives.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/environment/handle_numbers.hpp"
@@ -15,6 +16,9 @@
 #include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/type/constructors.hpp"
+#include "mpi/type/inquiries.hpp"
+#include "mpi/type/packing.hpp"
 
 namespace weft::mpi {
 

@@ -21,18 +21,6 @@ inline int is_count(MPI_Count count) noexcept {
   return fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count));
 }
 
-inline int is_datatype(const datatype* found) noexcept {
-  if (found != nullptr) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_TYPE, "it is no datatype");
-}
-
-inline int is_buffer(const void* address, MPI_Count count) noexcept {
-  if (address != nullptr || count == 0) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_BUFFER, "a null pointer with count %lld", static_cast<long long>(count));
-}
-
 inline int is_destination(const communicator& in, int rank) noexcept {
   if (static_cast<unsigned>(rank) < in.size || rank == MPI_PROC_NULL) [[likely]]
     return MPI_SUCCESS;

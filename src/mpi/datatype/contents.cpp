@@ -45,8 +45,8 @@ void each_number(const recipe& from, const Integer& integer, const Address& addr
 
 }  // namespace
 
-envelope envelope_of(const datatype& type) noexcept {
-  envelope out{.types = static_cast<std::int64_t>(type.made_by().types.size()), .by = type.made_by().by};
+type_envelope envelope_of(const datatype& type) noexcept {
+  type_envelope out{.types = static_cast<std::int64_t>(type.made_by().types.size()), .by = type.made_by().by};
   const auto counting = [](std::int64_t& to) { return [&to](std::int64_t) { ++to; }; };
   each_number(type.made_by(), counting(out.integers), counting(out.addresses), counting(out.large_counts));
   return out;
@@ -54,7 +54,7 @@ envelope envelope_of(const datatype& type) noexcept {
 
 error_class contents_of(const datatype& type, std::span<int> integers, std::span<std::int64_t> addresses,
                         std::span<std::int64_t> large_counts, std::span<const datatype*> types) noexcept {
-  const envelope needed = envelope_of(type);
+  const type_envelope needed = envelope_of(type);
   if (needed.by == combiner::named) return error_class::type;
   const auto is_short = [](const auto& of, std::int64_t count) { return std::ssize(of) < count; };
   if (is_short(integers, needed.integers) || is_short(addresses, needed.addresses) ||

@@ -12,7 +12,7 @@
 namespace weft::mpi {
 
 /// How many arguments of each kind the constructor had. `large_counts`: of the wide form.
-struct envelope {
+struct type_envelope {
   std::int64_t integers = 0;
   std::int64_t addresses = 0;
   std::int64_t large_counts = 0;
@@ -20,7 +20,7 @@ struct envelope {
   combiner by = combiner::named;
 };
 
-[[nodiscard]] envelope envelope_of(const datatype& type) noexcept;
+[[nodiscard]] type_envelope envelope_of(const datatype& type) noexcept;
 
 /// The arguments, in the order of the standard (5.1.13). The caller owns a reference to each type, which predefined
 /// ones do without. **Errors**: `type` for a named type; `argument` where a span is shorter than the envelope says.

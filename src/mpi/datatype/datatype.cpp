@@ -35,11 +35,7 @@ datatype::datatype(std::uint32_t handle, std::string_view name, type_map&& map, 
       name_{name},
       handle_{handle},
       is_absent_{is_absent},
-      is_committed_{true} {}
-
-bool datatype::try_bytes_of(std::int64_t count, std::int64_t& bytes) const noexcept {
-  return count >= 0 && !__builtin_mul_overflow(size(), count, &bytes);
-}
+      is_committed_{!is_absent} {}
 
 const_buffer_ref datatype::buffer(const void* address, std::int64_t count) const noexcept {
   const auto bytes = static_cast<std::size_t>(size() * count);

@@ -64,7 +64,10 @@ enum class combiner : int {
   structure,
   subarray,
   darray,
-  resized = 116,
+  f90_real,
+  f90_complex,
+  f90_integer,
+  resized,
   value_index,
 };
 
@@ -98,9 +101,16 @@ class datatype {
   /// name. **Errors**: std::bad_alloc.
   void set_name(std::string_view name) const { name_ = name; }
 
-  [[nodiscard]] bool is_committed() const noexcept { return is_committed_; }
+  /// Whether it may be used for communication. An absent type never is.
+  [[nodiscard]] bool is_committed() const noexcept {
+    // [hint] A thread that has not seen the commit has to take the type for one that is not committed.
+    return is_committed_.load(std::memory_order_relaxed);
+  }
   /// **Threads**: before any that communicates with it.
-  void commit() const noexcept { is_committed_ = true; }
+  void commit() const noexcept {
+    // [hint] A program orders this before the uses of other threads.
+    is_committed_.store(true, std::memory_order_relaxed);
+  }
 
   [[nodiscard]] const type_map& map() const noexcept { return map_; }
   [[nodiscard]] std::int64_t size() const noexcept { return map_.size(); }
@@ -114,7 +124,9 @@ class datatype {
 
   /// The bytes of the data of `count` elements. **Errors**: false where they do not fit in 64 bits, or for a negative
   /// count.
-  [[nodiscard]] bool try_bytes_of(std::int64_t count, std::int64_t& bytes) const noexcept;
+  [[nodiscard]] bool try_bytes_of(std::int64_t count, std::int64_t& bytes) const noexcept {
+    return count >= 0 && !__builtin_mul_overflow(size(), count, &bytes);
+  }
 
   /// Whether the data of `count` elements lie one behind the other.
   [[nodiscard]] bool is_contiguous(std::int64_t count) const noexcept {
@@ -151,7 +163,7 @@ class datatype {
   mutable std::atomic<std::uint64_t> references_{1};
   std::uint32_t handle_ = 0;
   bool is_absent_ = false;
-  mutable bool is_committed_ = false;
+  mutable std::atomic<bool> is_committed_ = false;
   mutable const datatype* next_ = nullptr;  // of types that end together
 };
 

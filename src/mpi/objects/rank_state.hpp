@@ -10,6 +10,7 @@
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
+#include "mpi/type/names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 
@@ -28,6 +29,7 @@ struct rank_state {
   request_signals signals;
   request_pool requests;
   unposted_sends unposted;
+  type_names names_of_types;
   communicator world;
   communicator self;
   made_communicators communicators;

@@ -24,7 +24,7 @@ struct all_contents {
 };
 
 all_contents contents(const datatype& type) {
-  const envelope has = envelope_of(type);
+  const type_envelope has = envelope_of(type);
   all_contents out;
   out.integers.resize(static_cast<std::size_t>(has.integers));
   out.addresses.resize(static_cast<std::size_t>(has.addresses));

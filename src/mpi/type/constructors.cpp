@@ -1,0 +1,54 @@
+#include "mpi/type/constructors.hpp"
+
+#include <vector>
+
+#include "mpi/datatype/fortran.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+
+int type_struct(MPI_Count count, number_list block_lengths, number_list displacements, const MPI_Datatype* types,
+                width form, MPI_Datatype* to) noexcept {
+  if (count > 0 && types == nullptr) return fail(MPI_ERR_ARG, "a null pointer for an array of datatypes");
+  return guarded([&] {
+    std::vector<const datatype*> found;
+    found.reserve(static_cast<std::size_t>(count));
+    for (MPI_Count index = 0; index < count; ++index) {
+      found.push_back(find_datatype(types[index]));
+      if (found.back() == nullptr)
+        return fail(MPI_ERR_TYPE, "element %lld of the array is no datatype", static_cast<long long>(index));
+    }
+    return construct(to, make_struct, count, block_lengths, displacements, found.data(), form);
+  });
+}
+
+int type_dup(rank_state&, const datatype& old, MPI_Datatype* to) noexcept { return construct(to, make_dup, &old); }
+
+int type_commit(const MPI_Datatype* handle) noexcept {
+  const datatype* const type = find_datatype(*handle);
+  if (type == nullptr || type->is_absent()) return fail(MPI_ERR_TYPE, "it is no datatype");
+  if (!type->is_committed()) type->commit();
+  return MPI_SUCCESS;
+}
+
+int type_free(rank_state&, MPI_Datatype* handle) noexcept {
+  const datatype* const type = find_datatype(*handle);
+  if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
+  if (type->is_predefined() || is_of_fortran(*type)) return fail(MPI_ERR_TYPE, "a predefined datatype is not freed");
+  datatype::remove_reference(type);
+  *handle = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+int type_fortran(combiner by, int p, int r, MPI_Datatype* to) noexcept {
+  return guarded([&] {
+    const auto given = [](int number) { return number == MPI_UNDEFINED ? std::nullopt : std::optional{number}; };
+    const datatype* const found = find_of_fortran(by, given(p), given(r));
+    if (found == nullptr) return fail(MPI_ERR_ARG, "no type has so many digits, or such a range");
+    *to = handle_of(*found);
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,80 @@
+#include "mpi/type/inquiries.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "mpi/datatype/contents.hpp"
+#include "mpi/datatype/elements.hpp"
+#include "mpi/objects/datatype_handle.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/request.hpp"
+
+namespace weft::mpi {
+namespace {
+
+int fail_as_wide() noexcept {
+  return fail(MPI_ERR_TYPE, "the datatype was made with counts of MPI_Count: ask the function that ends in _c");
+}
+
+// Handles of fixed-size types, by classes: (bytes of the smallest, then twice as many each time).
+std::optional<std::uintptr_t> handle_of_size(int type_class, int bytes) noexcept {
+  struct sized {
+    int bytes;
+    std::uintptr_t handle;
+  };
+  static constexpr sized integers[] = {{1, 0x2c1}, {2, 0x2c9}, {4, 0x2d1}, {8, 0x2d9}, {16, 0x2e1}};
+  static constexpr sized reals[] = {{2, 0x2ca}, {4, 0x2d2}, {8, 0x2da}, {16, 0x2e2}};
+  static constexpr sized complexes[] = {{4, 0x2d3}, {8, 0x2db}, {16, 0x2e3}, {32, 0x2eb}};
+  std::span<const sized> of;
+  if (type_class == MPI_TYPECLASS_INTEGER) of = integers;
+  if (type_class == MPI_TYPECLASS_REAL) of = reals;
+  if (type_class == MPI_TYPECLASS_COMPLEX) of = complexes;
+  const auto found = std::ranges::find(of, bytes, &sized::bytes);
+  return found != of.end() ? std::optional{found->handle} : std::nullopt;
+}
+
+}  // namespace
+
+int get_envelope(const datatype& of, int* integers, int* addresses, int* types, int* made_by) noexcept {
+  const type_envelope found = envelope_of(of);
+  if (found.large_counts != 0) return fail_as_wide();
+  give_number(integers, found.integers);
+  give_number(addresses, found.addresses);
+  give_number(types, found.types);
+  *made_by = static_cast<int>(found.by);
+  return MPI_SUCCESS;
+}
+
+int get_envelope(const datatype& of, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
+                 MPI_Count* types, int* made_by) noexcept {
+  const type_envelope found = envelope_of(of);
+  *integers = found.integers;
+  *addresses = found.addresses;
+  *large_counts = found.large_counts;
+  *types = found.types;
+  *made_by = static_cast<int>(found.by);
+  return MPI_SUCCESS;
+}
+
+int get_elements(const MPI_Status& status, const datatype& type, int* count) noexcept {
+  return give_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
+}
+
+int get_elements(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept {
+  return give_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
+}
+
+int match_size(int type_class, int bytes, MPI_Datatype* to) noexcept {
+  const std::optional<std::uintptr_t> found = handle_of_size(type_class, bytes);
+  if (!found) return fail(MPI_ERR_ARG, "no datatype of class %d has %d bytes", type_class, bytes);
+  *to = reinterpret_cast<MPI_Datatype>(*found);
+  return MPI_SUCCESS;
+}
+
+int get_pair(const datatype& value, const datatype& index, MPI_Datatype* to) noexcept {
+  const datatype* const found = find_pair(value, index);
+  *to = found != nullptr ? handle_of(*found) : MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

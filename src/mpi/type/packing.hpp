@@ -1,0 +1,62 @@
+// MPI_Pack, MPI_Unpack and their sizes. `Bytes` is the type of positions, int or a longer one.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/datatype/pack.hpp"
+#include "mpi/message/typed_buffer.hpp"
+#include "mpi/type/inquiries.hpp"
+
+namespace weft::mpi {
+
+/// Whether `datarep` names the representation that there is. Returns an error class.
+int is_external32(const char* datarep) noexcept;
+
+/// Packed bytes of a caller's, and the position in them.
+template <class Bytes>
+struct packed {
+  MPI_Count bytes;
+  Bytes* position;
+};
+
+template <class Bytes>
+int pack(const typed_bytes& from, packing as, void* to, packed<Bytes> room) noexcept {
+  std::int64_t position = *room.position;
+  const error_class failure = pack(from.type, from.address, from.count, as, to, room.bytes, position);
+  *room.position = static_cast<Bytes>(position);
+  return static_cast<int>(failure);
+}
+
+template <class Bytes>
+int unpack(const typed_buffer& into, packing as, const void* from, packed<Bytes> room) noexcept {
+  std::int64_t position = *room.position;
+  const error_class failure = unpack(into.type, into.address, into.count, as, from, room.bytes, position);
+  *room.position = static_cast<Bytes>(position);
+  return static_cast<int>(failure);
+}
+
+template <class Bytes>
+int pack_external(const char* datarep, const typed_bytes& from, void* to, packed<Bytes> room) noexcept {
+  const int error = is_external32(datarep);
+  return error != MPI_SUCCESS ? error : pack(from, packing::external32, to, room);
+}
+
+template <class Bytes>
+int unpack_external(const char* datarep, const typed_buffer& into, const void* from, packed<Bytes> room) noexcept {
+  const int error = is_external32(datarep);
+  return error != MPI_SUCCESS ? error : unpack(into, packing::external32, from, room);
+}
+
+template <class Bytes>
+int pack_size(const datatype& type, MPI_Count count, packing as, Bytes* size) noexcept {
+  std::int64_t bytes = 0;
+  const error_class failure = packed_bytes_of(type, count, as, bytes);
+  return failure != error_class::success ? static_cast<int>(failure) : give_number(size, bytes);
+}
+
+template <class Bytes>
+int pack_external_size(const char* datarep, const datatype& type, MPI_Count count, Bytes* size) noexcept {
+  const int error = is_external32(datarep);
+  return error != MPI_SUCCESS ? error : pack_size(type, count, packing::external32, size);
+}
+
+}  // namespace weft::mpi
