@@ -1,4 +1,5 @@
 # weft-mpicc and weft-mpicxx, for the build's tree and for the installed one, and weft-mpi.pc.
+# Beside them a folder for PATH in which they have the names that builds and scripts look for, as does the launcher.
 # CMake finds the C compiler only if C is enabled, which Weft does not need otherwise.
 find_program(WEFT_MPI_CC NAMES cc gcc clang DOC "The compiler that weft-mpicc calls")
 
@@ -15,6 +16,24 @@ function(weft_mpi_wrapper WEFT_WRAPPER WEFT_WRAPPER_VARIABLE WEFT_WRAPPER_SUFFIX
 endfunction()
 weft_mpi_wrapper(weft-mpicc MPICC_COMPILER c "${WEFT_MPI_CC}")
 weft_mpi_wrapper(weft-mpicxx MPICXX_COMPILER cpp "${CMAKE_CXX_COMPILER}")
+
+# weft_mpi_name(name target): a link in the folder for PATH, which is the same in the build's tree and in the installed one.
+set(folder weft/mpi/bin)
+file(RELATIVE_PATH WEFT_BIN_FROM_NAMES /prefix/${CMAKE_INSTALL_LIBDIR}/${folder} /prefix/${CMAKE_INSTALL_BINDIR})
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/${folder})
+function(weft_mpi_name name target)
+  file(CREATE_LINK ../../../../bin/${target} ${PROJECT_BINARY_DIR}/lib/${folder}/${name} SYMBOLIC)
+  set(installed "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/${folder}")
+  install(CODE "file(MAKE_DIRECTORY ${installed})
+    file(CREATE_LINK ${WEFT_BIN_FROM_NAMES}/${target} ${installed}/${name} SYMBOLIC)")
+endfunction()
+weft_mpi_name(mpicc weft-mpicc)
+weft_mpi_name(mpicxx weft-mpicxx)
+weft_mpi_name(mpic++ weft-mpicxx)
+if(WEFT_HAS_weft-run)
+  weft_mpi_name(mpiexec weft-run)
+  weft_mpi_name(mpirun weft-run)
+endif()
 
 file(RELATIVE_PATH WEFT_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/weft-mpi.pc.in ${PROJECT_BINARY_DIR}/weft-mpi.pc @ONLY)

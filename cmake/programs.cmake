@@ -27,6 +27,13 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
+if(TARGET weft-run-lib)
+  # Where it finds the MPI library after an installation.
+  file(RELATIVE_PATH libraries /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+  set_source_files_properties(programs/weft-run/mpi_library.cpp PROPERTIES
+    COMPILE_DEFINITIONS WEFT_LIBRARIES_FROM_PROGRAMS="${libraries}")
+endif()
+
 if(TARGET weft-dt-lib)
   # Its checksums are those of products that are rounded before they are added, also where one instruction does both.
   target_compile_options(weft-dt-lib PRIVATE -ffp-contract=off)

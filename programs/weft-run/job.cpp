@@ -68,7 +68,7 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       output_{STDOUT_FILENO, is_terminal(STDOUT_FILENO)},
       errors_own_{STDERR_FILENO, is_terminal(STDERR_FILENO)},
       errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
-      server_{chosen.ranks},
+      server_{chosen.ranks, chosen.programs},
       reports_{chosen.ranks},
       running_(chosen.ranks),
       answers_come_{may_answer(STDIN_FILENO)} {

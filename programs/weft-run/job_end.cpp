@@ -141,7 +141,8 @@ void job::start_failed(std::uint32_t rank, start_step step, int problem) {
     case start_step::program: break;
   }
   fail(problem == ENOENT ? exit_not_found : exit_not_executable,
-       fmt::format("rank {} could not be started: {}: {}", rank, options_.command.front(), why));
+       fmt::format("rank {} could not be started: {}: {}", rank,
+                   options_.programs[program_index(options_.programs, rank)].command.front(), why));
 }
 
 void job::guardian_gone() {

@@ -143,7 +143,7 @@ launched_job launch(const options& chosen, program_plan plan, const binding& bin
   if (job.guardian == 0) {
     job = launched_job{};  // our ends belong to weft-run alone: their hang-up is a message
     control.ours.close();
-    plan.command = chosen.command;
+    plan.programs = chosen.programs;
     plan.environment = chosen.environment;
     rename_process(argv);
     run_guardian(plan, bind, std::move(theirs), std::move(control.theirs), std::move(child_signals));

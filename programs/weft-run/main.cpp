@@ -1,4 +1,4 @@
-// weft-run -n N [options] program arguments...
+// weft-run -n N [options] program arguments..., and mpiexec, which is weft-run by another name.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,6 +14,7 @@
 #include "weft-run/binding.hpp"
 #include "weft-run/job.hpp"
 #include "weft-run/launch.hpp"
+#include "weft-run/mpi_library.hpp"
 #include "weft-run/options.hpp"
 #include "weft-run/simulated_network.hpp"
 #include "weft/error.hpp"
@@ -44,8 +45,9 @@ int main(int argc, char** argv) {
   using namespace weft::run;
   int exit_code = 0;
   try {
-    auto chosen = parse_options(argc, argv, exit_code);
+    auto chosen = is_mpiexec(argv[0]) ? parse_mpiexec(argc, argv, exit_code) : parse_options(argc, argv, exit_code);
     if (!chosen) return exit_code;
+    if (chosen->mpi) preload_mpi(*chosen);
     if (chosen->sim_seed) chosen->sim_seed = simulate_network(*chosen, *chosen->sim_seed);
     // A misspelt variable is reported once, not by every rank.
     (void)weft::base::process_settings();

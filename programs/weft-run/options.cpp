@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "number_option.hpp"
 #include "program_version.hpp"
@@ -52,7 +53,8 @@ namespace {
 std::optional<std::string> count_of_ranks_elsewhere(int argc, char** argv) {
   static constexpr std::array<std::string_view, 9> with_value{"-n",        "--ranks", "-x",       "--env",   "--bind",
                                                               "--timeout", "--grace", "--notice", "--linger"};
-  static constexpr std::array<std::string_view, 6> flags{"--prefix", "-q", "--quiet", "-h", "--help", "--version"};
+  static constexpr std::array<std::string_view, 7> flags{"--prefix", "-q",    "--quiet",  "-h",
+                                                         "--help",   "--mpi", "--version"};
   static constexpr std::array<std::string_view, 7> others{"np", "n", "N", "ranks", "nprocs", "nranks", "ntasks"};
   const auto is_in = [](const auto& list, std::string_view text) {
     return std::find(list.begin(), list.end(), text) != list.end();
@@ -161,6 +163,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       ->option_text("NAME=VALUE");
   app.add_flag("--sim{drawn}", sim, "a simulated network, which shows mistakes of order and retries; SEED replays one")
       ->option_text("[=SEED]");
+  app.add_flag("--mpi", result.mpi, "run a program of another MPI library of the standard ABI with Weft's");
   app.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
   app.set_version_flag("--version", version_of("weft-run"));
   app.prefix_command();
@@ -182,12 +185,13 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       return refuse("--sim=" + sim + " is no seed: give a whole number from 1 on, or --sim alone", exit_code);
     }
   }
-  result.command = app.remaining();
-  if (!result.command.empty() && result.command.front() == "--")
-    result.command.erase(result.command.begin());
-  else if (!result.command.empty() && result.command.front().starts_with('-'))
-    return refuse(count_of_ranks_elsewhere(argc, argv).value_or("unknown option " + result.command.front()), exit_code);
-  if (result.command.empty()) return refuse("which program is to be started?", exit_code);
+  std::vector<std::string> command = app.remaining();
+  if (!command.empty() && command.front() == "--")
+    command.erase(command.begin());
+  else if (!command.empty() && command.front().starts_with('-'))
+    return refuse(count_of_ranks_elsewhere(argc, argv).value_or("unknown option " + command.front()), exit_code);
+  if (command.empty()) return refuse("which program is to be started?", exit_code);
+  result.programs.push_back({result.ranks, std::move(command), {}});
   return result;
 }
 

@@ -1,10 +1,13 @@
-// The command line of weft-run.
+// The command line of weft-run, and that of mpiexec, which is weft-run by another name.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "weft-run/program.hpp"
 
 namespace weft::run {
 
@@ -29,6 +32,7 @@ struct options {
   std::uint32_t ranks = 0;
   bool prefix = false;
   bool quiet = false;
+  bool mpi = false;  ///< Weft's MPI library is loaded instead of another one that the program was linked with
   bind_rule bind;
   double timeout_s = 0;                   ///< 0: none
   double grace_s = 5;                     ///< between asking ranks to end and killing them
@@ -36,13 +40,18 @@ struct options {
   double linger_s = 0;                    ///< from a rank's end to the end of the job; 0: none
   bool asks = true;                       ///< ranks answer when weft-run asks for the events they wait for
   std::optional<std::uint64_t> sim_seed;  ///< of a simulated network; 0: to be drawn
-  std::vector<std::string> environment;   ///< NAME=VALUE
-  std::vector<std::string> command;
+  std::vector<std::string> environment;   ///< NAME=VALUE, of all ranks
+  std::vector<program> programs;
 };
 
 /// Options after the program's name belong to the program. **Returns** nothing where weft-run is to exit with
 /// `exit_code` now: help was asked for, or the command line is wrong (and the reason is printed).
 [[nodiscard]] std::optional<options> parse_options(int argc, char** argv, int& exit_code);
+
+/// The same of a command line of MPI's launcher, as in `mpiexec -n 2 a : -n 1 b` (MPI 5.0, 11.5).
+[[nodiscard]] std::optional<options> parse_mpiexec(int argc, char** argv, int& exit_code);
+/// Whether weft-run was started by a name of MPI's launcher: `mpiexec` or `mpirun`.
+[[nodiscard]] bool is_mpiexec(std::string_view called);
 
 /// `auto`, `none`, `core`, `core:2` and so on. Returns nothing for any other text.
 [[nodiscard]] std::optional<bind_rule> parse_bind(const std::string& text);

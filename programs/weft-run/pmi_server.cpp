@@ -19,7 +19,7 @@ constexpr std::size_t stored_bytes_max = std::size_t{16} << 20;  // of one rank
 
 }  // namespace
 
-pmi_server::pmi_server(std::uint32_t size) : peers_(size) {
+pmi_server::pmi_server(std::uint32_t size, const std::vector<program>& programs) : peers_(size), programs_{programs} {
   // MPICH asks which ranks share a node, and believes that it is alone on its own when nobody tells.
   values_.emplace("PMI_process_mapping", fmt::format("(vector,(0,1,{}))", size));
 }
@@ -79,7 +79,7 @@ std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message&
   } else if (command == "get_my_kvsname") {
     reply(rank, fmt::format("cmd=my_kvsname rc=0 kvsname={}", space));
   } else if (command == "get_appnum") {
-    reply(rank, "cmd=appnum rc=0 appnum=0");
+    reply(rank, fmt::format("cmd=appnum rc=0 appnum={}", program_index(programs_, rank)));
   } else if (command == "get_universe_size") {
     reply(rank, fmt::format("cmd=universe_size rc=0 size={}", peers_.size()));
   } else if (command == "put") {

@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "boot/pmi1_wire.hpp"
+#include "weft-run/program.hpp"
 
 namespace weft::run {
 
 /// One job's key-value space and barrier. Whatever a rank sends, the server answers it, or refuses it and says why.
 class pmi_server {
  public:
-  explicit pmi_server(std::uint32_t size);
+  /// Without a list of programs all ranks run one.
+  explicit pmi_server(std::uint32_t size, const std::vector<program>& programs = {});
 
   /// Takes bytes that `rank` sent. Answers lie in `take_replies` afterwards, of this rank and, when a barrier opens, of
   /// all. **Returns** why the job can't go on, if so: malformed input, or a rank waited for that has ended.
@@ -59,6 +61,7 @@ class pmi_server {
   [[nodiscard]] std::string list(phase at, bool same) const;
 
   std::vector<peer> peers_;
+  const std::vector<program> programs_;
   std::vector<std::uint32_t> replied_;
   std::map<std::string, std::string, std::less<>> values_;
   std::uint32_t waiting_ = 0;

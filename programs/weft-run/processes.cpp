@@ -40,9 +40,11 @@ void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
   if (!plan.ask_word.empty()) set("WEFT_RUN_ASK_WORD", plan.ask_word);
   ::setenv("WEFT_STUCK_AFTER", stuck_after, 0);  // unless the user has set it
   if (rank == 0 && plan.terminal_columns > 0) set("WEFT_RUN_TERMINAL_COLUMNS", plan.terminal_columns);
-  for (const std::string& assignment : plan.environment) {
-    const std::size_t equals = assignment.find('=');
-    ::setenv(assignment.substr(0, equals).c_str(), assignment.c_str() + equals + 1, 1);
+  for (const auto* list : {&plan.environment, &plan.programs[program_index(plan.programs, rank)].environment}) {
+    for (const std::string& assignment : *list) {
+      const std::size_t equals = assignment.find('=');
+      ::setenv(assignment.substr(0, equals).c_str(), assignment.c_str() + equals + 1, 1);
+    }
   }
 }
 
@@ -68,7 +70,8 @@ start_failure become_rank(const program_plan& plan, const binding& bind, std::ui
   }
   if (!plan.ask_word.empty() && !keep_open_as(plan.ask_fd, plan.ask_fd)) return {start_step::process, errno};
   std::vector<char*> arguments;
-  for (const std::string& argument : plan.command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  const program& of_rank = plan.programs[program_index(plan.programs, rank)];
+  for (const std::string& argument : of_rank.command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::setrlimit(RLIMIT_NOFILE, &plan.inherited.files);
   ::sigaction(SIGPIPE, &plan.inherited.pipe, nullptr);

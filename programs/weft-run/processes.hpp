@@ -11,6 +11,7 @@
 #include "weft-run/binding.hpp"
 #include "weft-run/descriptor.hpp"
 #include "weft-run/messages.hpp"
+#include "weft-run/program.hpp"
 
 namespace weft::run {
 
@@ -33,8 +34,8 @@ struct rank_ends {
 /// What all ranks have in common.
 struct program_plan {
   std::uint32_t ranks = 0;
-  std::vector<std::string> command;
-  std::vector<std::string> environment;  ///< NAME=VALUE, from the command line
+  std::vector<program> programs;
+  std::vector<std::string> environment;  ///< NAME=VALUE, from the command line, of all ranks
   std::uint32_t terminal_columns = 0;    ///< of the terminal that weft-run's messages go to; 0: there is none
   pid_t launcher = 0;
   std::string ask_word;  ///< the value of WEFT_RUN_ASK_WORD; empty: there is none

@@ -61,12 +61,16 @@ class Abi(unittest.TestCase):
             tag = tag.removeprefix("struct ")
             self.assertIn(f"_Z4takeP{len(tag)}{tag}\n", names)
 
+    def names_of_types(self):
+        return ["MPI_Status", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_T_cb_safety",
+                *handles_of(self.tables)]
+
     def values(self, *flags):
         """Sizes of types, and values of constants, as a C program has them."""
         lines = [f'  printf("{row["name"]} %lld\\n", (long long) {row["name"]});' for row in self.tables.constants
                  if not row["name"].startswith("MPIX_")]
         lines += [f'  printf("sizeof {name} %d\\n", (int) sizeof({name}));'
-                  for name in ("MPI_Status", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Comm", "MPI_T_cb_safety")]
+                  for name in self.names_of_types()]
         with tempfile.TemporaryDirectory() as folder:
             output = Path(folder) / "values"
             run("cc", "-x", "c", "-w", *flags, "-o", output, "-", input="\n".join(

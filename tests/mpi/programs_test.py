@@ -76,7 +76,7 @@ class Programs(unittest.TestCase):
     def test_the_wrapper_shows_what_it_would_do(self):
         flags = [run(WRAPPER, f"-showme:{part}").stdout.split() for part in ("compile", "link")]
         self.assertEqual(flags[0], [f"-I{BUILD}/include/weft-mpi"])
-        self.assertEqual(flags[1], [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-lmpi_abi"])
+        self.assertEqual(flags[1], [f"-L{BUILD}/lib", f"-Wl,-rpath,{BUILD}/lib", "-Wl,--enable-new-dtags", "-lmpi_abi"])
         shown = run(WRAPPER, "-show", "a.c", "-o", "a").stdout.split()
         self.assertEqual(shown[1:], [*flags[0], "a.c", "-o", "a", *flags[1]])
         self.assertEqual(run(WRAPPER, "-showme:nothing").returncode, 1)

@@ -14,7 +14,7 @@ namespace {
 
 // Of the function that the calling thread runs, which notes a reason and raises the error without a wait between.
 struct failure_note {
-  std::array<char, 300> text{};
+  std::array<char, 600> text{};
   communicator* in = nullptr;
 };
 thread_local failure_note note;  // of the thread
