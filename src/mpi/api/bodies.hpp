@@ -12,6 +12,7 @@
 #include "mpi/message/counts.hpp"
 #include "mpi/message/point_to_point.hpp"
 #include "mpi/message/requests.hpp"
+#include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"

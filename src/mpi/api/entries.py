@@ -15,6 +15,8 @@ VALUE = """{returns} P{name}({prototype}) {{
   return {body};
 }}
 """
+# Of functions that may be called before MPI_Init and after MPI_Finalize.
+ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
 ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
 """
 ABSENT_TOOL = """{returns} P{name}({prototype}) {{
@@ -39,8 +41,9 @@ def finds(objects, parameters):
             for one in parameters if (row := rows.get(one.type))]
 
 
-def body_of(function, objects, checks):
-    """Finds the objects of handles, checks arguments one after the other, then runs the body."""
+def body_of(function, objects, checks, raised):
+    """Finds the objects of handles, checks arguments one after the other, then runs the body. `raised` is the call of the
+    error handler."""
     lines = finds(objects, function.parameters)
     lines.append("  int failure = MPI_SUCCESS;")
     for _, check in checks:
@@ -54,7 +57,7 @@ def body_of(function, objects, checks):
     lines.append(f"    failure = {body};")
     lines.append("  }")
     lines.append("  if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;")
-    lines.append(f'  return raise(*here, {object_of(function)}, failure, "{function.name}");')
+    lines.append(f"  return {raised};")
     return "\n".join(lines) + "\n"
 
 
@@ -63,13 +66,15 @@ def definition(function, objects, checks):
                   body=function.lines.get("body"), object=object_of(function))
     if function.is_supported and function.runs_always:
         return VALUE.format(**values)
+    raised = 'raise_anywhere(here, failure, "{name}")' if function.runs_anywhere else 'raise(*here, {object}, failure, "{name}")'
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
     if not function.is_supported and function.chapter == "tool":
         return ABSENT_TOOL.format(**values)
-    head = f"{function.returns} P{function.name}({function.prototype}) {{\n" + BETWEEN.format(**values)
+    head = f"{function.returns} P{function.name}({function.prototype}) {{\n"
+    head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
-        return head + body_of(function, objects, checks) + "}\n"
+        return head + body_of(function, objects, checks, raised.format(**values)) + "}\n"
     found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1])
     return head + "".join(line + "\n" for line in found) + ABSENT.format(**values) + "}\n"
 

@@ -37,8 +37,13 @@ class Function:
 
     @property
     def runs_always(self):
-        """Whether it may be called before MPI_Init and after MPI_Finalize."""
+        """Whether it may be called before MPI_Init and after MPI_Finalize, and its body gives the result."""
         return self.lines.get("when") == "always"
+
+    @property
+    def runs_anywhere(self):
+        """The same, but it is checked, and its errors go to the error handler of MPI_COMM_SELF where there is one."""
+        return self.lines.get("when") == "anywhere"
 
     def first_of(self, type):
         return next((parameter.name for parameter in self.parameters if parameter.type == type), None)

@@ -24,7 +24,4 @@ int get_processor_name(char* name, int* length) noexcept;
 double time_in_seconds() noexcept;
 double tick_in_seconds() noexcept;
 
-int get_error_class(int code, int* error_class) noexcept;
-int get_error_string(int code, char* text, int* length) noexcept;
-
 }  // namespace weft::mpi

@@ -46,15 +46,4 @@ double tick_in_seconds() noexcept {
   return static_cast<double>(period::num) / static_cast<double>(period::den);
 }
 
-int get_error_class(int code, int* error_class) noexcept {
-  *error_class = code;  // there are no codes but the classes
-  return MPI_SUCCESS;
-}
-
-int get_error_string(int code, char* text, int* length) noexcept {
-  const class_text known = text_of(code);
-  *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s: %s", known.name, known.meaning);
-  return MPI_SUCCESS;
-}
-
 }  // namespace weft::mpi

@@ -51,6 +51,9 @@ int finalize() noexcept {
   rank_slot& slot = current_slot();
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
   rank_state& rank = *slot.state;
+  // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay.
+  if (const int error = delete_attributes(rank, rank.self); error != MPI_SUCCESS)
+    static_cast<void>(raise(rank, &rank.self, error, "MPI_Finalize"));
   const int error = guarded([&] {
     // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
     while (!rank.unposted.is_empty()) rank.device.progress();

@@ -9,7 +9,7 @@
 namespace weft::mpi {
 namespace {
 
-constexpr std::uintptr_t first_handle = 0x200;
+constexpr std::uintptr_t handles_begin = 0x200;
 constexpr std::size_t handles = 0x100;
 using table = std::array<basic_type, handles>;
 
@@ -22,16 +22,16 @@ struct with_index {
 // Handles are addresses, which constant expressions may not turn into numbers: the table is made at the first use.
 template <class Value>
 void add(table& to, MPI_Datatype handle, type_class of) noexcept {
-  to[number_of(handle) - first_handle] = {.of = of, .bytes = sizeof(Value), .extent = sizeof(Value)};
+  to[number_of(handle) - handles_begin] = {.of = of, .bytes = sizeof(Value), .extent = sizeof(Value)};
 }
 
 template <class Value>
 void add_pair(table& to, MPI_Datatype handle, bool is_floating) noexcept {
-  to[number_of(handle) - first_handle] = {.of = type_class::pair,
-                                          .bytes = sizeof(Value) + sizeof(int),
-                                          .extent = sizeof(with_index<Value>),
-                                          .value_bytes = sizeof(Value),
-                                          .has_floating_value = is_floating};
+  to[number_of(handle) - handles_begin] = {.of = type_class::pair,
+                                           .bytes = sizeof(Value) + sizeof(int),
+                                           .extent = sizeof(with_index<Value>),
+                                           .value_bytes = sizeof(Value),
+                                           .has_floating_value = is_floating};
 }
 
 void add_of_c(table& to) noexcept {
@@ -103,7 +103,7 @@ basic_type basic_type_of(MPI_Datatype handle) noexcept {
     add_pairs(out);
     return out;
   }();
-  const std::uintptr_t index = number_of(handle) - first_handle;
+  const std::uintptr_t index = number_of(handle) - handles_begin;
   return index < handles ? all[index] : basic_type{};
 }
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -36,16 +35,9 @@ communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept {
   return found->kind == object_kind::communicator ? found : nullptr;
 }
 
-int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept {
-  if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_ABORT && handler != MPI_ERRORS_RETURN)
-    return fail(MPI_ERR_ERRHANDLER, "it is none of the predefined error handlers");
-  of.error_handler = handler;
-  return MPI_SUCCESS;
-}
-
-int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept {
-  *handler = of.error_handler;
-  return MPI_SUCCESS;
+MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept {
+  if (&of == &rank.world) return MPI_COMM_WORLD;
+  return &of == &rank.self ? MPI_COMM_SELF : reinterpret_cast<MPI_Comm>(&of);
 }
 
 }  // namespace weft::mpi

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "mpi.h"
+#include "mpi/objects/attribute.hpp"
+#include "mpi/objects/error_handler.hpp"
 #include "mpi/objects/lifetime.hpp"
 #include "mpi/objects/object.hpp"
 #include "weft/group.hpp"
@@ -40,14 +42,13 @@ struct communicator {
   std::uint32_t rank;
   std::uint32_t size;
   bool is_whole_job;  // its members are the ranks of the job, in their order
-  MPI_Errhandler error_handler = MPI_ERRORS_ARE_FATAL;
+  error_handler_slot error_handler;
   std::string name;
+  attribute_list<MPI_Comm> attributes;
 };
 
 /// The communicator of a handle; null if it is none.
 [[nodiscard]] communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept;
-
-int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
-int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
+[[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept;
 
 }  // namespace weft::mpi

@@ -16,8 +16,21 @@ namespace {
 struct failure_note {
   std::array<char, 600> text{};
   communicator* in = nullptr;
+  int error_in = MPI_SUCCESS;  // of a request of `in`
 };
 thread_local failure_note note;  // of the thread
+
+// One line, and the end: of rank, function, communicator and reason, which is the code's text where none is noted.
+[[noreturn]] void end_by(const communicator& of, int code, const char* function, const char* reason) noexcept {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (current_slot().codes.copy_text(code, text.data(), &length) != MPI_SUCCESS)
+    std::snprintf(text.data(), text.size(), "error code %d", code);
+  const bool has_reason = reason[0] != '\0' && is_predefined_class(code);
+  std::fprintf(stderr, "%s of rank %u in %s: %s%s%s\n", function, of.rank, of.name.c_str(),
+               has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
+  end_job(code);
+}
 
 }  // namespace
 
@@ -31,6 +44,7 @@ int fail(int error_class, const char* format, ...) noexcept {
 
 int fail_in(communicator& of, int error_class) noexcept {
   note.in = &of;
+  note.error_in = error_class;
   return error_class;
 }
 
@@ -59,21 +73,43 @@ void end_job(int exit_code) noexcept {
 }
 
 int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept {
-  communicator* const in = std::exchange(note.in, nullptr);
-  communicator& owner = of != nullptr ? *of : in != nullptr ? *in : rank.self;
-  if (owner.error_handler == MPI_ERRORS_RETURN) {
-    note.text[0] = '\0';
-    return error;
+  const failure_note noted = std::exchange(note, {});  // the user's function may fail in others
+  communicator& owner = of != nullptr ? *of : noted.in != nullptr ? *noted.in : rank.self;
+  const int code = error == MPI_ERR_IN_STATUS && noted.in != nullptr ? noted.error_in : error;
+  const MPI_Errhandler handler = owner.error_handler.acquire();
+  if (const error_handler* const users = find_error_handler(handler)) {
+    MPI_Comm handle = handle_of(rank, owner);
+    int given = code;
+    users->function(&handle, &given);
+    release_error_handler(handler);
+  } else if (handler != MPI_ERRORS_RETURN) {
+    end_by(owner, code, function, noted.text.data());
   }
-  const class_text known = text_of(error);
-  std::fprintf(stderr, "%s of rank %u in %s: %s: %s\n", function, owner.rank, owner.name.c_str(), known.name,
-               note.text[0] != '\0' ? note.text.data() : known.meaning);
-  end_job(error);
+  return error;
 }
 
 int raise_outside(const char* function, int error) noexcept {
   std::fprintf(stderr, "%s: %s: %s\n", function, text_of(error).name, note.text.data());
   end_job(error);
+}
+
+int raise_anywhere(rank_state* rank, int error, const char* function) noexcept {
+  return rank != nullptr ? raise(*rank, nullptr, error, function) : raise_outside(function, error);
+}
+
+int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept {
+  of.error_handler.set(handler);
+  return MPI_SUCCESS;
+}
+
+int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept {
+  *handler = of.error_handler.acquire();
+  return MPI_SUCCESS;
+}
+
+int call_error_handler(rank_state& rank, communicator& of, int code) noexcept {
+  static_cast<void>(raise(rank, &of, code, "MPI_Comm_call_errhandler"));
+  return MPI_SUCCESS;
 }
 
 }  // namespace weft::mpi

@@ -14,7 +14,8 @@ struct rank_state;
 
 /// Notes the reason for which the calling thread's function fails. Returns `error_class`.
 [[gnu::cold, gnu::format(printf, 2, 3)]] int fail(int error_class, const char* format, ...) noexcept;
-/// The same where the communicator is not an argument of the function, as of a request.
+/// The same where the communicator is not an argument of the function, as of a request. A function that returns
+/// MPI_ERR_IN_STATUS calls its error handler with this class.
 [[gnu::cold]] int fail_in(communicator& of, int error_class) noexcept;
 [[gnu::cold]] int fail_unsupported() noexcept;
 /// Of a function that may not be called before MPI_Init or after MPI_Finalize.
@@ -29,11 +30,19 @@ struct class_text {
   const char* meaning;
 };
 [[nodiscard]] class_text text_of(int error_class) noexcept;
+[[nodiscard]] bool is_predefined_class(int error_class) noexcept;
 
-/// Calls the error handler of `of`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler does.
+/// Calls the error handler of `of`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler returns.
 [[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept;
 /// Where there is no rank, and so no error handler: ends the process.
 [[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
+/// Of a function that may be called at any time: `rank` is null where there is none.
+[[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function) noexcept;
+
+int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
+int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
+/// MPI_Comm_call_errhandler, which succeeds if the handler returns.
+int call_error_handler(rank_state& rank, communicator& of, int code) noexcept;
 /// Ends this process, and by that the job: the launcher ends the other ranks.
 [[noreturn]] void end_job(int exit_code) noexcept;
 

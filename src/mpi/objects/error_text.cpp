@@ -76,15 +76,40 @@ constexpr std::array entries{
     entry{MPI_ERR_SESSION, {"MPI_ERR_SESSION", "the session is not valid"}},
     entry{MPI_ERR_ERRHANDLER, {"MPI_ERR_ERRHANDLER", "the error handler is not valid"}},
     entry{MPI_ERR_ABI, {"MPI_ERR_ABI", "the ABI does not allow it"}},
+    entry{MPI_T_ERR_CANNOT_INIT, {"MPI_T_ERR_CANNOT_INIT", "the tool interface cannot be initialized"}},
+    entry{MPI_T_ERR_NOT_ACCESSIBLE, {"MPI_T_ERR_NOT_ACCESSIBLE", "the tool interface cannot be used here"}},
+    entry{MPI_T_ERR_NOT_INITIALIZED, {"MPI_T_ERR_NOT_INITIALIZED", "the tool interface is not initialized"}},
+    entry{MPI_T_ERR_NOT_SUPPORTED, {"MPI_T_ERR_NOT_SUPPORTED", "the request is not supported"}},
+    entry{MPI_T_ERR_MEMORY, {"MPI_T_ERR_MEMORY", "memory is exhausted"}},
+    entry{MPI_T_ERR_INVALID, {"MPI_T_ERR_INVALID", "an argument is not valid"}},
+    entry{MPI_T_ERR_INVALID_INDEX, {"MPI_T_ERR_INVALID_INDEX", "nothing has this index"}},
+    entry{MPI_T_ERR_INVALID_ITEM, {"MPI_T_ERR_INVALID_ITEM", "no item has this index"}},
+    entry{MPI_T_ERR_INVALID_SESSION, {"MPI_T_ERR_INVALID_SESSION", "the session is not valid"}},
+    entry{MPI_T_ERR_INVALID_HANDLE, {"MPI_T_ERR_INVALID_HANDLE", "the handle is not valid"}},
+    entry{MPI_T_ERR_INVALID_NAME, {"MPI_T_ERR_INVALID_NAME", "nothing has this name"}},
+    entry{MPI_T_ERR_OUT_OF_HANDLES, {"MPI_T_ERR_OUT_OF_HANDLES", "there are no more handles"}},
+    entry{MPI_T_ERR_OUT_OF_SESSIONS, {"MPI_T_ERR_OUT_OF_SESSIONS", "there are no more sessions"}},
+    entry{MPI_T_ERR_CVAR_SET_NOT_NOW, {"MPI_T_ERR_CVAR_SET_NOT_NOW", "the variable cannot be set now"}},
+    entry{MPI_T_ERR_CVAR_SET_NEVER, {"MPI_T_ERR_CVAR_SET_NEVER", "the variable cannot be set"}},
+    entry{MPI_T_ERR_PVAR_NO_WRITE, {"MPI_T_ERR_PVAR_NO_WRITE", "the variable cannot be written"}},
+    entry{MPI_T_ERR_PVAR_NO_STARTSTOP, {"MPI_T_ERR_PVAR_NO_STARTSTOP", "the variable cannot be started or stopped"}},
+    entry{MPI_T_ERR_PVAR_NO_ATOMIC, {"MPI_T_ERR_PVAR_NO_ATOMIC", "the variable cannot be read and written at once"}},
+    entry{MPI_ERR_LASTCODE, {"MPI_ERR_LASTCODE", "the last predefined error code"}},
 };
 static_assert(std::ranges::is_sorted(entries, {}, &entry::error_class));
+
+const entry* find_text(int error_class) noexcept {
+  const auto found = std::ranges::lower_bound(entries, error_class, {}, &entry::error_class);
+  return found != entries.end() && found->error_class == error_class ? &*found : nullptr;
+}
 
 }  // namespace
 
 class_text text_of(int error_class) noexcept {
-  const auto found = std::ranges::lower_bound(entries, error_class, {}, &entry::error_class);
-  if (found == entries.end() || found->error_class != error_class) return {"an unknown class", "unknown error"};
-  return found->text;
+  const entry* const found = find_text(error_class);
+  return found != nullptr ? found->text : class_text{"an unknown class", "unknown error"};
 }
+
+bool is_predefined_class(int error_class) noexcept { return find_text(error_class) != nullptr; }
 
 }  // namespace weft::mpi

@@ -11,6 +11,8 @@ enum class object_kind : std::uint32_t {
   datatype = 0x7479'7065,
   communicator = 0x636f'6d6d,
   request = 0x7265'7175,
+  error_handler = 0x6572'7268,
+  info = 0x696e'666f,
 };
 
 /// Handles below this are predefined: small numbers instead of addresses.

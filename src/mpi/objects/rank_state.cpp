@@ -1,6 +1,7 @@
 #include "mpi/objects/rank_state.hpp"
 
 #include <array>
+#include <climits>
 #include <utility>
 
 #include "weft/group.hpp"
@@ -35,7 +36,14 @@ rank_state::rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, i
       requests{level == MPI_THREAD_MULTIPLE},
       unposted{device, signals},
       world{of, context_of_world, of.world(), "MPI_COMM_WORLD"},
-      self{of, context_of_self, only(of), "MPI_COMM_SELF"} {}
+      self{of, context_of_self, only(of), "MPI_COMM_SELF"} {
+  attributes.predefined = {.tag_max = INT_MAX,
+                           .io = MPI_ANY_SOURCE,
+                           .host = MPI_PROC_NULL,
+                           .wtime_is_global = 0,
+                           .program = 0,
+                           .universe_size = static_cast<int>(of.size())};
+}
 
 void be_thread_of(rank_slot* slot) noexcept { detail::thread_slot = slot; }
 

@@ -6,7 +6,9 @@
 
 #include "mpi.h"
 #include "mpi/message/unposted_sends.hpp"
+#include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error_codes.hpp"
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
@@ -33,6 +35,7 @@ struct rank_state {
   communicator world;
   communicator self;
   made_communicators communicators;
+  rank_attributes attributes;
 };
 
 /// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
@@ -40,6 +43,7 @@ struct rank_slot {
   weft::runtime* given = nullptr;  // the runtime that MPI_Init takes instead of making one
   rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
   bool is_finalized = false;
+  error_codes codes{};  // of users, also outside of MPI_Init and MPI_Finalize
 };
 
 namespace detail {
