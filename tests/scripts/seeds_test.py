@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# subject: src/net/sim src/core/protocol src/core/operation
+# subject: src/net/sim src/core/protocol src/core/operation src/mpi/message
 # cost: 60
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.
 
@@ -55,6 +55,8 @@ SEEDS_PER_FAILURE = 5  # one failure for so many seeds: 20 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
+# Headers by which a test makes jobs.
+JOBS = ("weft/test/local_job.hpp", "mpi/ranks.hpp")
 # Rooms of tests that are left out here, and why.
 ROOMS_LEFT_OUT = {
     "contract": "makes its own simulated networks",
@@ -73,7 +75,7 @@ def suites():
     for source in sorted((SOURCE / "tests").rglob("*_test.cpp")):
         room = str(source.parent.relative_to(SOURCE / "tests"))
         text = source.read_text()
-        if room.split("/")[0] not in ROOMS_LEFT_OUT and "weft/test/local_job.hpp" in text:
+        if room.split("/")[0] not in ROOMS_LEFT_OUT and any(name in text for name in JOBS):
             found.setdefault(room, set()).update(suite for suite, _ in NAMES.findall(text))
     return {room: sorted(names - set(LEFT_OUT)) for room, names in found.items() if names - set(LEFT_OUT)}
 
@@ -173,6 +175,7 @@ class Seeds(unittest.TestCase):
         self.assertIn("active_message_of_size", suites()["core/protocol"])
         self.assertIn("fiber", suites())
         self.assertIn("misuse/core", suites())
+        self.assertIn("mpi_point_to_point", suites()["mpi"])
 
 
 def main():
