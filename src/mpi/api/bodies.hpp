@@ -16,6 +16,7 @@
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/operation.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "mpi/type/constructors.hpp"
 #include "mpi/type/inquiries.hpp"

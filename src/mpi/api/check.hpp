@@ -52,7 +52,7 @@ inline int is_tag_of_receive(int tag) noexcept {
 }
 
 inline int is_operation(MPI_Op op, const datatype& type) noexcept {
-  if (reduction_of(op, type)) [[likely]]
+  if (find_reduction(op, type) != nullptr || find_operation(op) != nullptr) [[likely]]
     return MPI_SUCCESS;
   return fail(MPI_ERR_OP, "operation %p on datatype %s", static_cast<const void*>(op), type.name().c_str());
 }

@@ -34,17 +34,19 @@ def object_of(function):
     return f"{found}_object" if found else "nullptr"
 
 
-def finds(objects, parameters):
-    """Lines that find the objects of these parameters' handles."""
+def finds(objects, parameters, used):
+    """Lines that find the objects of these parameters' handles. Of an argument that `used` does not name, nothing is
+    known: it may be a handle of nothing where it is not significant."""
     rows = {row["type"]: row for row in objects}
     return [f"  [[maybe_unused]] {row['class']}* const {one.name}_object = {row['find'].replace('{}', one.name)};"
-            for one in parameters if (row := rows.get(one.type))]
+            for one in parameters if (row := rows.get(one.type)) and f"{one.name}_object" in used]
 
 
 def body_of(function, objects, checks, raised):
     """Finds the objects of handles, checks arguments one after the other, then runs the body. `raised` is the call of the
     error handler."""
-    lines = finds(objects, function.parameters)
+    used = " ".join([raised, function.lines["body"], function.lines.get("early", ""), *(check for _, check in checks)])
+    lines = finds(objects, function.parameters, used)
     lines.append("  int failure = MPI_SUCCESS;")
     for _, check in checks:
         lines.append(f"  if (failure == MPI_SUCCESS) [[likely]] failure = check::{check};")
@@ -75,7 +77,8 @@ def definition(function, objects, checks):
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
         return head + body_of(function, objects, checks, raised.format(**values)) + "}\n"
-    found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1])
+    found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1],
+                  object_of(function))
     return head + "".join(line + "\n" for line in found) + ABSENT.format(**values) + "}\n"
 
 

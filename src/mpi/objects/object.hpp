@@ -13,6 +13,7 @@ enum class object_kind : std::uint32_t {
   request = 0x7265'7175,
   error_handler = 0x6572'7268,
   info = 0x696e'666f,
+  operation = 0x6f70'6572,
 };
 
 /// Handles below this are predefined: small numbers instead of addresses.

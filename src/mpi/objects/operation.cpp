@@ -1,134 +1,115 @@
 #include "mpi/objects/operation.hpp"
 
-#include <complex>
-#include <cstdint>
-#include <functional>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
 
-#include "mpi/objects/basic_type.hpp"
+#include "mpi/datatype/fortran.hpp"
 #include "mpi/objects/datatype_handle.hpp"
+#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {
 
-using found = std::optional<weft::reduction>;
-
-// Each of these takes operations of one kind, and finds nothing for others.
-template <class Value>
-found sums(MPI_Op op) noexcept {
-  if (op == MPI_SUM) return reduction::by<Value, std::plus<>>();
-  if (op == MPI_PROD) return reduction::by<Value, std::multiplies<>>();
-  return {};
+bool is_predefined_operation(MPI_Op op) noexcept {
+  if (op == MPI_REPLACE || op == MPI_NO_OP) return true;
+  const std::uintptr_t index = number_of(op) - detail::first_operation;
+  return index < detail::operations && detail::column_of_operation[index] != 0;
 }
 
-template <class Value>
-found extremes(MPI_Op op) noexcept {
-  if (op == MPI_MIN) return reduction::by<Value, reductions::min>();
-  if (op == MPI_MAX) return reduction::by<Value, reductions::max>();
-  return {};
+template <class Function>
+int create(Function* function, int is_commutative, MPI_Op* out) noexcept {
+  if (function == nullptr) return fail(MPI_ERR_ARG, "a null pointer for the function");
+  return guarded([&] {
+    *out = reinterpret_cast<MPI_Op>(new operation{function, is_commutative != 0});
+    return MPI_SUCCESS;
+  });
 }
 
-template <class Value>
-found logicals(MPI_Op op) noexcept {
-  if (op == MPI_LAND) return reduction::by<Value, std::logical_and<>>();
-  if (op == MPI_LOR) return reduction::by<Value, std::logical_or<>>();
-  if (op == MPI_LXOR) return reduction::by<Value, reductions::logical_xor>();
-  return {};
-}
-
-template <class Value>
-found bits(MPI_Op op) noexcept {
-  if (op == MPI_BAND) return reduction::by<Value, std::bit_and<>>();
-  if (op == MPI_BOR) return reduction::by<Value, std::bit_or<>>();
-  if (op == MPI_BXOR) return reduction::by<Value, std::bit_xor<>>();
-  return {};
-}
-
-template <class Value>
-found of_integer(MPI_Op op) noexcept {
-  for (found (*const kind)(MPI_Op) noexcept : {sums<Value>, extremes<Value>, logicals<Value>, bits<Value>}) {
-    if (const found out = kind(op)) return out;
-  }
-  return {};
-}
-
-template <class Value>
-found of_floating(MPI_Op op) noexcept {
-  const found out = sums<Value>(op);
-  return out ? out : extremes<Value>(op);
-}
-
-template <class Value>
-found of_pair(MPI_Op op) noexcept {
-  using pair = reductions::located<Value, int>;
-  if (op == MPI_MINLOC) return reduction::by<pair, reductions::min_located>();
-  if (op == MPI_MAXLOC) return reduction::by<pair, reductions::max_located>();
-  return {};
-}
-
-found of_signed(MPI_Op op, std::size_t bytes) noexcept {
-  switch (bytes) {
-    case 1: return of_integer<std::int8_t>(op);
-    case 2: return of_integer<std::int16_t>(op);
-    case 4: return of_integer<std::int32_t>(op);
-    case 8: return of_integer<std::int64_t>(op);
-    default: return {};
-  }
-}
-
-found of_unsigned(MPI_Op op, std::size_t bytes) noexcept {
-  switch (bytes) {
-    case 1: return of_integer<std::uint8_t>(op);
-    case 2: return of_integer<std::uint16_t>(op);
-    case 4: return of_integer<std::uint32_t>(op);
-    case 8: return of_integer<std::uint64_t>(op);
-    default: return {};
-  }
-}
-
-found of_floating_bytes(MPI_Op op, std::size_t bytes) noexcept {
-  switch (bytes) {
-    case sizeof(float): return of_floating<float>(op);
-    case sizeof(double): return of_floating<double>(op);
-    case sizeof(long double): return of_floating<long double>(op);
-    default: return {};
-  }
-}
-
-found of_complex(MPI_Op op, std::size_t bytes) noexcept {
-  switch (bytes) {
-    case 2 * sizeof(float): return sums<std::complex<float>>(op);
-    case 2 * sizeof(double): return sums<std::complex<double>>(op);
-    case 2 * sizeof(long double): return sums<std::complex<long double>>(op);
-    default: return {};
-  }
-}
-
-found of_pair_type(MPI_Op op, const basic_type& of) noexcept {
-  switch (of.value_bytes) {
-    case 2: return of_pair<std::int16_t>(op);
-    case 4: return of.has_floating_value ? of_pair<float>(op) : of_pair<std::int32_t>(op);
-    case 8: return of.has_floating_value ? of_pair<double>(op) : of_pair<std::int64_t>(op);
-    case 16: return of_pair<long double>(op);
-    default: return {};
+// Elements with gaps are combined as messages have them, some at a time.
+void combine_with_gaps(const weft::reduction& by, const datatype& type, const void* in, void* inout, MPI_Count count) {
+  constexpr std::size_t room_bytes = 4096;
+  std::array<std::byte, room_bytes> from, into;
+  const auto size = static_cast<std::size_t>(type.size());
+  const std::size_t whole = room_bytes / size * size;
+  const auto all = static_cast<std::size_t>(count) * size;
+  for (std::size_t done = 0; done < all; done += whole) {
+    const std::size_t bytes = std::min(whole, all - done);
+    type.pack(in, done, from.data(), bytes);
+    type.pack(inout, done, into.data(), bytes);
+    by.combine(from.data(), into.data(), bytes / size, by.context);
+    type.unpack(inout, done, into.data(), bytes);
   }
 }
 
 }  // namespace
 
-found reduction_of(MPI_Op op, const datatype& type) noexcept {
-  const basic_type of = basic_type_of(handle_of(type));
-  switch (of.of) {
-    case type_class::signed_integer: return of_signed(op, of.bytes);
-    case type_class::unsigned_integer: return of_unsigned(op, of.bytes);
-    case type_class::floating: return of_floating_bytes(op, of.bytes);
-    case type_class::complex: return of_complex(op, of.bytes);
-    case type_class::logical: return logicals<bool>(op);
-    case type_class::byte: return bits<std::uint8_t>(op);
-    case type_class::pair: return of_pair_type(op, of);
-    case type_class::none:
-    case type_class::character: return {};
+void operation::apply(void* in, void* inout, std::int64_t count, MPI_Datatype type) const {
+  if (wide_ != nullptr) {
+    MPI_Count length = count;
+    return wide_(in, inout, &length, &type);
   }
-  return {};
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  while (count > 0) {
+    int length = static_cast<int>(std::min(count, most));
+    narrow_(in, inout, &length, &type);
+    count -= most;
+    if (count <= 0) return;
+    const std::int64_t bytes = most * find_datatype(type)->extent();
+    in = static_cast<std::byte*>(in) + bytes;
+    inout = static_cast<std::byte*>(inout) + bytes;
+  }
+}
+
+void operation::remove_reference(const operation* which) noexcept {
+  // [operation.last] acq_rel <-> [operation.last]: the thread that destroys it sees all that others did with it.
+  if (which->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete which;
+}
+
+const weft::reduction* find_reduction_of_unnamed(MPI_Op op, const datatype& type) noexcept {
+  return is_of_fortran(type) ? find_reduction(number_of(op), type.element()->handle) : nullptr;
+}
+
+int create_operation(MPI_User_function* function, int is_commutative, MPI_Op* out) noexcept {
+  return create(function, is_commutative, out);
+}
+int create_operation(MPI_User_function_c* function, int is_commutative, MPI_Op* out) noexcept {
+  return create(function, is_commutative, out);
+}
+
+int free_operation(MPI_Op* op) noexcept {
+  const operation* const found = find_operation(*op);
+  if (found == nullptr)
+    return fail(MPI_ERR_OP, "%s", is_predefined_operation(*op) ? "it is predefined" : "it is no operation");
+  operation::remove_reference(found);
+  *op = MPI_OP_NULL;
+  return MPI_SUCCESS;
+}
+
+int is_commutative(MPI_Op op, int* flag) noexcept {
+  if (const operation* const found = find_operation(op)) {
+    *flag = found->is_commutative() ? 1 : 0;
+    return MPI_SUCCESS;
+  }
+  if (!is_predefined_operation(op)) return fail(MPI_ERR_OP, "it is no operation");
+  *flag = op != MPI_REPLACE && op != MPI_NO_OP ? 1 : 0;
+  return MPI_SUCCESS;
+}
+
+int reduce_local(const void* in, void* inout, MPI_Count count, const datatype& type, MPI_Op op) noexcept {
+  return guarded([&] {
+    if (count == 0) return MPI_SUCCESS;
+    const weft::reduction* const by = find_reduction(op, type);
+    if (by == nullptr) {
+      find_operation(op)->apply(const_cast<void*>(in), inout, count, handle_of(type));
+    } else if (type.is_contiguous(count)) {
+      by->combine(in, inout, static_cast<std::size_t>(count), by->context);
+    } else {
+      combine_with_gaps(*by, type, in, inout, count);
+    }
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace weft::mpi

@@ -1,0 +1,75 @@
+// How a collective is carried out: waited for, started with a request, or kept for many starts; and what it needs until
+// it is complete.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "mpi.h"
+#include "mpi/collective/block_buffer.hpp"
+#include "mpi/collective/refusal.hpp"
+#include "mpi/collective/user_reduction.hpp"
+#include "mpi/datatype/datatype.hpp"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+#include "weft/collectives.hpp"
+
+namespace weft::mpi {
+
+/// A block as a program describes it, or as many as there are members.
+struct program_block {
+  const void* address;
+  MPI_Count count;
+  MPI_Datatype type;
+};
+
+/// Where a collective is called.
+struct collective_call {
+  communicator& in;
+};
+
+/// What Weft refers to while a collective runs, beside the buffers of the program. Made where it is needed: a
+/// collective of contiguous data of predefined types has none.
+class collective_parts {
+ public:
+  /// The elements of `times` blocks; empty ones have an address, too. **Errors**: `refusal`.
+  [[nodiscard]] buffer_ref elements(const program_block& of, std::uint64_t times = 1);
+  [[nodiscard]] buffer_ref elements(const void* address, MPI_Count count, const datatype& type);
+  /// **Errors**: `refusal`; std::bad_alloc.
+  [[nodiscard]] block_buffer& blocks(const collective_call& of, const program_blocks& described);
+  [[nodiscard]] block_lists& lists(const collective_call& of, number_list counts, const datatype& type);
+  /// How elements of `type` are combined; the caller has checked that they can be.
+  [[nodiscard]] reduction reduction_by(MPI_Op op, const datatype& type);
+
+ private:
+  struct parts {
+    std::array<std::optional<block_buffer>, 2> blocks;  // received, sent
+    std::optional<block_lists> lists;
+    std::optional<user_reduction> by;
+  };
+  [[nodiscard]] parts& all() {
+    if (all_ == nullptr) all_ = std::make_unique<parts>();
+    return *all_;
+  }
+
+  std::unique_ptr<parts> all_;
+};
+
+/// Carries out the collective that `make` makes of the arguments. **Returns**: an error class.
+template <class Make>
+[[nodiscard]] int carry_out(const collective_call& as, const Make& make) noexcept {
+  return guarded([&] {
+    try {
+      collective_parts parts;
+      const collective of = make(parts);
+      of.run(as.in.members);
+      return MPI_SUCCESS;
+    } catch (const refusal& refused) {
+      return refused.error_class;
+    }
+  });
+}
+
+}  // namespace weft::mpi
