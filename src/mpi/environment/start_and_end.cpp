@@ -57,7 +57,7 @@ int finalize() noexcept {
   const int error = guarded([&] {
     // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
     while (!rank.unposted.is_empty()) rank.device.progress();
-    while (rank.requests.release_done() != 0) rank.device.progress();
+    while (rank.requests.release_done() != 0 || !rank.buffered.are_sent()) rank.device.progress();
     rank.runtime.barrier();
     return MPI_SUCCESS;
   });

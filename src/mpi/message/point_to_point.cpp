@@ -5,16 +5,6 @@
 #include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
-namespace {
-
-// A layout refers to its datatype, whose handle may be freed before the operation is complete.
-void keep_type(request& one, const weft::memory* layout, const datatype& type) {
-  if (layout != nullptr) [[unlikely]]
-    one.owned = new kept_datatype{type};
-}
-
-}  // namespace
-
 int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
          completion_level complete_at) noexcept {
   return guarded([&] {
@@ -65,22 +55,6 @@ int start_receive(rank_state& rank, communicator& in, const typed_buffer& into, 
       one.ticket = post_receive(rank, one, bytes, from).ticket();
       return MPI_SUCCESS;
     });
-  });
-}
-
-int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
-                     MPI_Status* status) noexcept {
-  return guarded([&] {
-    request coming{.operation = request_operation::receive, .of = &in};
-    if (received.from.peer == MPI_PROC_NULL) {
-      coming.finish(outcome_of_no_process);
-    } else {
-      post_receive(rank, coming, received.into.bytes(), received.from);
-    }
-    const int error = sent.to.peer == MPI_PROC_NULL ? MPI_SUCCESS : send(rank, in, sent.bytes, sent.to);
-    wait_for(rank, coming);
-    write_status(status, coming.result);
-    return error != MPI_SUCCESS ? error : coming.result.error;
   });
 }
 

@@ -20,15 +20,4 @@ int start_send(rank_state& rank, communicator& in, const typed_bytes& from, enve
 int start_receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from,
                   MPI_Request* request) noexcept;
 
-struct sent_side {
-  typed_bytes bytes;
-  envelope to;
-};
-struct received_side {
-  typed_buffer into;
-  envelope from;
-};
-int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
-                     MPI_Status* status) noexcept;
-
 }  // namespace weft::mpi

@@ -47,6 +47,12 @@ inline accepted_status post_receive(rank_state& rank, request& one, buffer_ref i
   return rank.device.until_accepted([&] { return rank.device.post_recv(peer, into, rank.signals, options); });
 }
 
+/// A layout refers to its datatype, whose handle may be freed before the operation is complete.
+inline void keep_type(request& one, const weft::memory* layout, const datatype& type) {
+  if (layout != nullptr) [[unlikely]]
+    one.owned = new kept_datatype{type};
+}
+
 /// Starts the operation of a fresh request by `post`, and gives its handle. A peer that has died ends the request, not
 /// the call that starts it. Returns an error class; then there is no request.
 template <class Post>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "mpi.h"
@@ -15,6 +16,7 @@
 namespace weft::mpi {
 
 struct rank_state;
+class send_buffer;
 
 struct communicator {
   /// `context` is the id of its engine: one number at all members.
@@ -45,6 +47,7 @@ struct communicator {
   error_handler_slot error_handler;
   std::string name;
   attribute_list<MPI_Comm> attributes;
+  std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
 };
 
 /// The communicator of a handle; null if it is none.

@@ -14,6 +14,7 @@ enum class object_kind : std::uint32_t {
   error_handler = 0x6572'7268,
   info = 0x696e'666f,
   operation = 0x6f70'6572,
+  message = 0x6d65'7373,
 };
 
 /// Handles below this are predefined: small numbers instead of addresses.

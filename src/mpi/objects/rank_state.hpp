@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "mpi.h"
+#include "mpi/message/send_buffer.hpp"
 #include "mpi/message/unposted_sends.hpp"
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
@@ -32,6 +33,7 @@ struct rank_state {
   request_pool requests;
   unposted_sends unposted;
   type_names names_of_types;
+  buffered_sends buffered;
   communicator world;
   communicator self;
   made_communicators communicators;

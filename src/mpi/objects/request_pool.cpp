@@ -42,12 +42,24 @@ request& request_pool::acquire(communicator* of, request_operation operation) {
   out.activate();
   out.of = of;
   out.next = nullptr;
+  if (of != nullptr) of->add_reference();
+  return out;
+}
+
+request& request_pool::acquire_persistent(communicator* of, request_operation operation,
+                                          std::unique_ptr<request_part> owned) {
+  request& out = acquire(of, operation);
+  out.owned = owned.release();
+  out.is_persistent = true;
+  out.is_active = false;
+  out.finish(outcome{});
   return out;
 }
 
 void request_pool::release(request& one) noexcept {
   if (one.owned != nullptr) [[unlikely]]
     end_owned(one);
+  if (one.of != nullptr) one.of->remove_reference();
   const auto locked = lock();
   one.kind = object_kind::freed;
   one.next = std::exchange(free_, &one);

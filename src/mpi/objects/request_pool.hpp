@@ -21,9 +21,12 @@ class request_pool {
   request_pool(const request_pool&) = delete;
   request_pool& operator=(const request_pool&) = delete;
 
-  /// A fresh request, active and not done. `of`: whose error handler is called; null: that of MPI_COMM_SELF.
-  /// **Errors**: `std::bad_alloc`.
+  /// A fresh request, active and not done, which is a reference to its communicator. Without one the error handler of
+  /// MPI_COMM_SELF is called. **Errors**: `std::bad_alloc`.
   [[nodiscard]] request& acquire(communicator* of, request_operation operation);
+  /// A persistent one, which is inactive; `owned` starts it. **Errors**: `std::bad_alloc`.
+  [[nodiscard]] request& acquire_persistent(communicator* of, request_operation operation,
+                                            std::unique_ptr<request_part> owned);
   /// Gives back a request that is done or was never started, and ends what it owns.
   void release(request& one) noexcept;
   /// MPI_Request_free of a request that may be active: gives it back once its operation is complete. **Errors**:

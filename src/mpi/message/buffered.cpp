@@ -1,0 +1,159 @@
+#include "mpi/message/buffered.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+namespace {
+
+// A message in a buffer, which gives its room back and destroys itself at its end.
+struct buffered_message final : followed_request {
+  buffered_message(rank_state& rank, communicator& in, send_buffer& from, const buffered_room& taken) noexcept
+      : open{rank.buffered.open}, buffer{from}, room{taken} {
+    operation = request_operation::followed_send;
+    of = &in;
+    of->add_reference();
+    ended = [](followed_request& self) noexcept { delete static_cast<buffered_message*>(&self); };
+    // [stat] Its own thread alone knows of it.
+    open.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~buffered_message() {
+    buffer.release(room);
+    of->remove_reference();
+    // [buffered.end] release -> [buffered.open]: nothing of the rank is used any more.
+    open.fetch_sub(1, std::memory_order_release);
+  }
+  buffered_message(const buffered_message&) = delete;
+  buffered_message& operator=(const buffered_message&) = delete;
+
+  std::atomic<std::size_t>& open;
+  send_buffer& buffer;
+  const buffered_room room;
+};
+
+send_buffer* find_buffer(rank_state& rank, const communicator& in) noexcept {
+  if (in.buffer != nullptr && in.buffer->is_attached()) return in.buffer.get();
+  return rank.buffered.of_rank.is_attached() ? &rank.buffered.of_rank : nullptr;
+}
+
+// Of the rank, or of a communicator: null if it has none.
+send_buffer* find_attached(rank_state& rank, const communicator* in) noexcept {
+  send_buffer* const found = in == nullptr ? &rank.buffered.of_rank : in->buffer.get();
+  return found != nullptr && found->is_attached() ? found : nullptr;
+}
+
+int fail_no_buffer() noexcept { return fail(MPI_ERR_BUFFER, "no buffer is attached"); }
+
+// Progress may end messages that are in the buffer.
+std::optional<buffered_room> reserve(rank_state& rank, send_buffer& in, std::size_t bytes) {
+  std::optional<buffered_room> out = in.try_reserve(bytes);
+  while (!out && rank.device.progress()) out = in.try_reserve(bytes);
+  return out;
+}
+
+void wait_until_empty(rank_state& rank, const send_buffer& buffer) {
+  if (!buffer.is_empty()) rank.device.wait(rank.signals, [&] { return buffer.is_empty(); });
+}
+
+template <class Bytes>
+int detach(rank_state& rank, const communicator* in, void* address, Bytes* bytes) noexcept {
+  send_buffer* const found = find_attached(rank, in);
+  if (found == nullptr) return fail_no_buffer();
+  return guarded([&] {
+    wait_until_empty(rank, *found);
+    const auto [where, size] = found->detach();
+    // The argument is the address of a pointer.
+    *static_cast<void**>(address) = where;
+    *bytes = static_cast<Bytes>(size);
+    return size <= static_cast<std::uint64_t>(std::numeric_limits<Bytes>::max()) ? MPI_SUCCESS
+                                                                                 : MPI_ERR_VALUE_TOO_LARGE;
+  });
+}
+
+}  // namespace
+
+int send_buffered(rank_state& rank, communicator& in, const typed_bytes& from, envelope to) noexcept {
+  if (to.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  return guarded([&] {
+    send_buffer* const buffer = find_buffer(rank, in);
+    if (buffer == nullptr) return fail_no_buffer();
+    const auto bytes = static_cast<std::size_t>(from.count * from.type.size());
+    const std::optional<buffered_room> room = reserve(rank, *buffer, bytes);
+    if (!room) return fail(MPI_ERR_BUFFER, "the buffer has no room for a message of %zu bytes", bytes);
+    auto* const one = new (std::nothrow) buffered_message{rank, in, *buffer, *room};
+    if (one == nullptr) {
+      buffer->release(*room);
+      return fail(MPI_ERR_NO_MEM, "no memory");
+    }
+    from.type.pack(from.address, 0, room->address, bytes);
+    one->send = described(in, {room->address, bytes}, to, completion_level::local);
+    bool is_complete = false;
+    const int error = guarded([&] {
+      is_complete = post_or_keep(rank, *one);
+      return MPI_SUCCESS;
+    });
+    if (is_complete || error != MPI_SUCCESS) one->finish(outcome{.error = error});
+    return error;
+  });
+}
+
+int start_buffered_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+                        MPI_Request* handle) noexcept {
+  return guarded([&] {
+    request& one = rank.requests.acquire(&in, request_operation::send);
+    return begin(rank, one, handle, [&] {
+      const int error = send_buffered(rank, in, from, to);
+      if (error == MPI_SUCCESS) one.finish(outcome{});
+      return error;
+    });
+  });
+}
+
+int attach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count bytes) noexcept {
+  if (bytes < 0) return fail(MPI_ERR_ARG, "a buffer of %lld bytes", static_cast<long long>(bytes));
+  if (address == nullptr) return fail(MPI_ERR_BUFFER, "a null pointer for a buffer");
+  return guarded([&] {
+    if (in != nullptr && in->buffer == nullptr) in->buffer = std::make_shared<send_buffer>();
+    send_buffer& to = in != nullptr ? *in->buffer : rank.buffered.of_rank;
+    return to.attach(address, static_cast<std::size_t>(bytes));
+  });
+}
+
+int detach_buffer(rank_state& rank, communicator* in, void* address, int* bytes) noexcept {
+  return detach(rank, in, address, bytes);
+}
+int detach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count* bytes) noexcept {
+  return detach(rank, in, address, bytes);
+}
+
+int flush_buffer(rank_state& rank, communicator* in) noexcept {
+  const send_buffer* const found = find_attached(rank, in);
+  if (found == nullptr) return MPI_SUCCESS;
+  return guarded([&] {
+    wait_until_empty(rank, *found);
+    return MPI_SUCCESS;
+  });
+}
+
+int start_flush_of_buffer(rank_state& rank, communicator* in, MPI_Request* handle) noexcept {
+  send_buffer* const found = find_attached(rank, in);
+  return guarded([&] {
+    request& one = rank.requests.acquire(in, request_operation::collective);
+    return begin(rank, one, handle, [&] {
+      if (found == nullptr) {
+        one.finish(outcome{});
+      } else {
+        found->finish_when_sent(one);
+      }
+      return MPI_SUCCESS;
+    });
+  });
+}
+
+}  // namespace weft::mpi

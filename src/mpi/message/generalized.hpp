@@ -1,0 +1,22 @@
+// Generalized requests (13.2): operations that the program itself completes. Arguments are checked by the callers, the
+// entry points.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/objects/request.hpp"
+
+namespace weft::mpi {
+
+/// Functions of the program, and the state that they get.
+struct generalized_functions {
+  MPI_Grequest_query_function* query;
+  MPI_Grequest_free_function* free;
+  MPI_Grequest_cancel_function* cancel;
+  void* state;
+};
+
+int start_generalized(rank_state& rank, const generalized_functions& by, MPI_Request* request) noexcept;
+/// By any thread, also after the program has freed the request.
+int complete_generalized(rank_state& rank, MPI_Request one) noexcept;
+
+}  // namespace weft::mpi

@@ -1,0 +1,151 @@
+#include "mpi/message/probe.hpp"
+
+#include <memory>
+#include <optional>
+
+#include "mpi/message/wait_for.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/message.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/device.hpp"
+
+namespace weft::mpi {
+namespace {
+
+std::uint32_t peer_of(const communicator& in, envelope from) noexcept {
+  return from.peer == MPI_ANY_SOURCE ? any_rank : in.world_rank(from.peer);
+}
+
+probe_options options_of(const communicator& in, envelope from) noexcept {
+  const bool is_any = from.tag == MPI_ANY_TAG;
+  return {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag), .engine = in.engine, .any_tag = is_any};
+}
+
+outcome outcome_of_found(const communicator& in, std::uint32_t source, std::uint64_t tag,
+                         std::uint64_t bytes) noexcept {
+  return {.source = in.member(source), .tag = static_cast<int>(tag), .bytes = bytes};
+}
+
+// Finds a message and leaves it; or matches one, and makes a handle of it.
+bool peek(rank_state& rank, communicator& in, envelope from, MPI_Status* status) {
+  const std::optional<message_envelope> found = rank.device.peek(peer_of(in, from), options_of(in, from));
+  if (found) write_status(status, outcome_of_found(in, found->source, found->tag, found->bytes));
+  return found.has_value();
+}
+bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) {
+  std::optional<matched_message> found = rank.device.probe(peer_of(in, from), options_of(in, from));
+  if (!found) return false;
+  write_status(status, outcome_of_found(in, found->source(), found->tag(), found->bytes()));
+  *handle = handle_of(*std::make_unique<message>(in, std::move(*found)).release());
+  return true;
+}
+
+// Runs `look` until it finds something. Weft's look finds nothing where another thread holds the lock of a bucket, and
+// another thread may make the progress by which a message comes: then a thread that sleeps would see it late.
+template <class Look>
+void wait_until(rank_state& rank, Look&& look) {
+  const wait_mode mode = rank.thread_level == MPI_THREAD_MULTIPLE ? wait_mode::yield : wait_mode::park;
+  rank.device.wait(rank.signals, look, {.mode = mode});
+}
+
+// Two looks, with progress between them.
+template <class Look>
+int look_twice(rank_state& rank, Look&& look) {
+  if (look()) return 1;
+  rank.device.progress();
+  return look() ? 1 : 0;
+}
+
+int give_no_process(MPI_Message* handle, MPI_Status* status) noexcept {
+  *handle = MPI_MESSAGE_NO_PROC;
+  return write_no_process(status);
+}
+
+int fail_no_message() noexcept { return fail(MPI_ERR_REQUEST, "it is no message that a probe has matched"); }
+
+accepted_status post_matched(rank_state& rank, message& of, const buffer_ref& into, request& one) {
+  return rank.device.until_accepted([&] { return of.matched.receive(into, rank.signals, {.context = &one}); });
+}
+
+void end_message(message& of, MPI_Message* handle) noexcept {
+  const std::unique_ptr<message> ended{&of};
+  *handle = MPI_MESSAGE_NULL;
+}
+
+}  // namespace
+
+int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Status* status) noexcept {
+  return guarded([&] {
+    *flag = 1;
+    if (from.peer == MPI_PROC_NULL) return write_no_process(status);
+    *flag = look_twice(rank, [&] { return peek(rank, in, from, status); });
+    return MPI_SUCCESS;
+  });
+}
+
+int probe(rank_state& rank, communicator& in, envelope from, MPI_Status* status) noexcept {
+  return guarded([&] {
+    if (from.peer == MPI_PROC_NULL) return write_no_process(status);
+    wait_until(rank, [&] { return peek(rank, in, from, status); });
+    return MPI_SUCCESS;
+  });
+}
+
+int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Message* handle,
+              MPI_Status* status) noexcept {
+  return guarded([&] {
+    *flag = 1;
+    if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
+    *flag = look_twice(rank, [&] { return take(rank, in, from, handle, status); });
+    return MPI_SUCCESS;
+  });
+}
+
+int match(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
+  return guarded([&] {
+    if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
+    wait_until(rank, [&] { return take(rank, in, from, handle, status); });
+    return MPI_SUCCESS;
+  });
+}
+
+int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* handle, MPI_Status* status) noexcept {
+  if (*handle == MPI_MESSAGE_NO_PROC) {
+    *handle = MPI_MESSAGE_NULL;
+    return write_no_process(status);
+  }
+  message* const found = find_message(*handle);
+  if (found == nullptr) return fail_no_message();
+  return guarded([&] {
+    request one{.operation = request_operation::receive, .of = &found->of};
+    post_matched(rank, *found, into.bytes(), one);
+    wait_for(rank, one);
+    write_status(status, one.result);
+    if (one.result.error != MPI_SUCCESS) fail_in(*one.of, one.result.error);
+    end_message(*found, handle);
+    return one.result.error;
+  });
+}
+
+int start_receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* handle, MPI_Request* out) noexcept {
+  message* const found = find_message(*handle);
+  if (found == nullptr && *handle != MPI_MESSAGE_NO_PROC) return fail_no_message();
+  return guarded([&] {
+    request& one = rank.requests.acquire(found != nullptr ? &found->of : nullptr, request_operation::receive);
+    return begin(rank, one, out, [&] {
+      if (found == nullptr) {
+        *handle = MPI_MESSAGE_NULL;
+        one.finish(outcome_of_no_process);
+        return MPI_SUCCESS;
+      }
+      const buffer_ref bytes = into.bytes();
+      keep_type(one, bytes.memory(), into.type);
+      one.ticket = 0;  // it is matched: too late for MPI_Cancel
+      post_matched(rank, *found, bytes, one);
+      end_message(*found, handle);
+      return MPI_SUCCESS;
+    });
+  });
+}
+
+}  // namespace weft::mpi
