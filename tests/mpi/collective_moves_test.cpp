@@ -16,7 +16,7 @@ constexpr std::array sizes{1, 2, 3, 5, 8};
 
 // Runs `body` at all ranks of jobs of all sizes, with each form and counts of elements from none to long ones.
 template <class Body>
-void for_each_case(const Body& body) {
+void for_each_move(const Body& body) {
   for (const int size : sizes) {
     run_ranks(static_cast<std::uint32_t>(size), [&](numbers_of_rank mine) {
       for (const form as : forms) {
@@ -44,7 +44,7 @@ int longest(const std::vector<int>& counts) { return *std::max_element(counts.be
 std::vector<MPI_Count> wide(const std::vector<int>& of) { return {of.begin(), of.end()}; }
 
 TEST(mpi_collective_moves, broadcast_copies_between_any_two_layouts) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (int root = 0; root < mine.size; ++root) {
       typed_memory buffer{type_of(mine, root), count}, expected = buffer;
       expected.write(0, numbers(root, 2 * count));
@@ -58,7 +58,7 @@ TEST(mpi_collective_moves, broadcast_copies_between_any_two_layouts) {
 }
 
 TEST(mpi_collective_moves, gather_puts_the_blocks_of_all_ranks_in_their_order) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (int root = 0; root < mine.size; ++root) {
       const bool is_root = mine.rank == root;
       const bool is_inplace = is_root && root % 2 == 1;
@@ -79,7 +79,7 @@ TEST(mpi_collective_moves, gather_puts_the_blocks_of_all_ranks_in_their_order) {
 }
 
 TEST(mpi_collective_moves, gatherv_puts_blocks_of_different_sizes_anywhere) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (int root = 0; root < mine.size; ++root) {
       const bool is_root = mine.rank == root;
       const bool is_inplace = is_root && root % 2 == 0;
@@ -103,7 +103,7 @@ TEST(mpi_collective_moves, gatherv_puts_blocks_of_different_sizes_anywhere) {
 }
 
 TEST(mpi_collective_moves, scatter_gives_each_rank_its_block) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (int root = 0; root < mine.size; ++root) {
       const bool is_root = mine.rank == root;
       const bool is_inplace = is_root && root % 2 == 1;
@@ -122,7 +122,7 @@ TEST(mpi_collective_moves, scatter_gives_each_rank_its_block) {
 }
 
 TEST(mpi_collective_moves, scatterv_takes_blocks_of_different_sizes_from_anywhere) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (int root = 0; root < mine.size; ++root) {
       const bool is_root = mine.rank == root;
       const bool is_inplace = is_root && root % 2 == 1;
@@ -146,7 +146,7 @@ TEST(mpi_collective_moves, scatterv_takes_blocks_of_different_sizes_from_anywher
 }
 
 TEST(mpi_collective_moves, allgather_gives_all_ranks_all_blocks) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (const bool is_inplace : {false, true}) {
       typed_memory sent{type_of(mine, 1), count}, received{type_of(mine, 2), count * mine.size};
       sent.write(0, numbers(mine.rank, 2 * count));
@@ -164,7 +164,7 @@ TEST(mpi_collective_moves, allgather_gives_all_ranks_all_blocks) {
 }
 
 TEST(mpi_collective_moves, allgatherv_puts_blocks_of_different_sizes_anywhere) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (const bool is_inplace : {false, true}) {
       const auto counts = various_counts(mine.size, count);
       const auto offsets = scattered_offsets(mine.size, longest(counts));
@@ -189,7 +189,7 @@ TEST(mpi_collective_moves, allgatherv_puts_blocks_of_different_sizes_anywhere) {
 std::vector<int> between(int from, int to, int count) { return numbers(100 * from + to, 2 * count); }
 
 TEST(mpi_collective_moves, alltoall_exchanges_a_block_of_each_pair) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (const bool is_inplace : {false, true}) {
       typed_memory sent{type_of(mine, 3), count * mine.size}, received{type_of(mine, 1), count * mine.size};
       typed_memory expected = received;
@@ -223,7 +223,7 @@ struct exchange {
 };
 
 TEST(mpi_collective_moves, alltoallv_exchanges_blocks_of_different_sizes) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (const bool is_inplace : {false, true}) {
       const exchange with{mine, count};
       const int room = (count + 1) * mine.size;
@@ -266,7 +266,7 @@ class mixed_memory {
 };
 
 TEST(mpi_collective_moves, alltoallw_exchanges_blocks_of_different_types) {
-  for_each_case([](numbers_of_rank mine, form as, int count) {
+  for_each_move([](numbers_of_rank mine, form as, int count) {
     for (const bool is_inplace : {false, true}) {
       const exchange with{mine, count};
       mixed_memory sent{mine, with, 0}, received{mine, with, 3}, expected = received;

@@ -83,18 +83,21 @@ class typed_memory {
 
 /// In which form a collective is called.
 enum class form { wait, start, keep };
-inline constexpr std::array forms{form::wait};
+inline constexpr std::array forms{form::wait, form::start, form::keep};
 
-/// Calls one of three forms with these arguments, and waits for the end: persistent ones are started twice.
+/// Calls one of three forms with these arguments, and waits for the end.
 template <class Wait, class Start, class Keep, class... Arguments>
 int carry_out(form as, Wait* wait, Start* start, Keep* keep, const Arguments&... arguments) {
   if (as == form::wait) return wait(arguments...);
   MPI_Request request = MPI_REQUEST_NULL;
-  if (as == form::start) {
-    const int error = start(arguments..., &request);
-    return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const bool is_kept = as == form::keep;
+  int error = is_kept ? keep(arguments..., MPI_INFO_NULL, &request) : start(arguments..., &request);
+  if (error == MPI_SUCCESS && is_kept) error = MPI_Start(&request);
+  if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (is_kept && request != MPI_REQUEST_NULL) {
+    EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
   }
-  return keep(arguments..., MPI_INFO_NULL, &request);
+  return error;
 }
 
 }  // namespace weft::test

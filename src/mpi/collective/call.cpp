@@ -8,6 +8,7 @@ namespace weft::mpi {
 buffer_ref collective_parts::elements(const void* address, MPI_Count count, const datatype& type) {
   if (check::bytes_of(count, type) == 0) return no_bytes();
   require(check::is_buffer(address, count, &type));
+  if (keeps_types_ && !type.is_predefined()) all().types.emplace_back(type);
   return type.buffer(const_cast<void*>(address), count);
 }
 

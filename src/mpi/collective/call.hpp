@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "mpi.h"
 #include "mpi/collective/block_buffer.hpp"
@@ -18,6 +19,8 @@
 
 namespace weft::mpi {
 
+struct rank_state;
+
 /// A block as a program describes it, or as many as there are members.
 struct program_block {
   const void* address;
@@ -25,15 +28,22 @@ struct program_block {
   MPI_Datatype type;
 };
 
-/// Where a collective is called.
+/// Where a collective is called, and how it is carried out: without a request, the caller waits.
 struct collective_call {
   communicator& in;
+  rank_state* rank = nullptr;  // with a request
+  MPI_Request* request = nullptr;
+  bool is_persistent = false;
 };
 
 /// What Weft refers to while a collective runs, beside the buffers of the program. Made where it is needed: a
 /// collective of contiguous data of predefined types has none.
 class collective_parts {
  public:
+  /// `outlive_call`: the collective does, and so keeps datatypes whose handles the program may free.
+  explicit collective_parts(bool outlive_call) noexcept : keeps_types_{outlive_call} {}
+  [[nodiscard]] bool are_none() const noexcept { return all_ == nullptr; }
+
   /// The elements of `times` blocks; empty ones have an address, too. **Errors**: `refusal`.
   [[nodiscard]] buffer_ref elements(const program_block& of, std::uint64_t times = 1);
   [[nodiscard]] buffer_ref elements(const void* address, MPI_Count count, const datatype& type);
@@ -45,6 +55,7 @@ class collective_parts {
 
  private:
   struct parts {
+    std::vector<datatype_ref> types;
     std::array<std::optional<block_buffer>, 2> blocks;  // received, sent
     std::optional<block_lists> lists;
     std::optional<user_reduction> by;
@@ -54,16 +65,21 @@ class collective_parts {
     return *all_;
   }
 
+  bool keeps_types_;
   std::unique_ptr<parts> all_;
 };
+
+/// Starts it, or keeps it, as `as` says. **Errors**: those of the start; std::bad_alloc.
+int start(const collective_call& as, const collective& of, collective_parts&& parts);
 
 /// Carries out the collective that `make` makes of the arguments. **Returns**: an error class.
 template <class Make>
 [[nodiscard]] int carry_out(const collective_call& as, const Make& make) noexcept {
   return guarded([&] {
     try {
-      collective_parts parts;
+      collective_parts parts{as.request != nullptr};
       const collective of = make(parts);
+      if (as.request != nullptr) return start(as, of, std::move(parts));
       of.run(as.in.members);
       return MPI_SUCCESS;
     } catch (const refusal& refused) {

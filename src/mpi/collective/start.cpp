@@ -1,0 +1,76 @@
+// Collectives with requests.
+#include <memory>
+#include <optional>
+
+#include "mpi/collective/call.hpp"
+#include "mpi/message/post.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "mpi/objects/request.hpp"
+
+namespace weft::mpi {
+namespace {
+
+// Weft refuses more than some thousand collectives of a group under way. MPI has no such bound: the caller makes
+// progress until there is room.
+template <class Start>
+int start_when_there_is_room(rank_state& rank, const Start& start) {
+  for (;;) {
+    try {
+      start();
+      return MPI_SUCCESS;
+    } catch (const weft::error& refused) {
+      if (refused.code() != errc::backlog_full) throw;
+    }
+    rank.device.progress();
+  }
+}
+
+// Of a request that is not persistent.
+class started_collective final : public request_part {
+ public:
+  explicit started_collective(collective_parts&& parts) noexcept : parts_{std::move(parts)} {}
+
+ private:
+  collective_parts parts_;
+};
+
+class kept_collective final : public request_part {
+ public:
+  kept_collective(const collective& of, communicator& in, collective_parts&& parts)
+      : parts_{std::move(parts)}, runs_{of.keep(in.members)} {}
+
+  int start(rank_state& rank, request& of) override {
+    return start_when_there_is_room(rank, [&] { static_cast<void>(runs_.start(rank.signals, &of)); });
+  }
+
+ private:
+  collective_parts parts_;  // outlives the runs
+  persistent_collective runs_;
+};
+
+int keep(const collective_call& as, const collective& of, collective_parts&& parts) {
+  auto kept = std::make_unique<kept_collective>(of, as.in, std::move(parts));
+  request& one = as.rank->requests.acquire(&as.in, request_operation::collective);
+  one.owned = kept.release();
+  one.is_persistent = true;
+  one.is_active = false;
+  one.finish(outcome{});
+  *as.request = handle_of(one);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+int start(const collective_call& as, const collective& of, collective_parts&& parts) {
+  if (as.is_persistent) return keep(as, of, std::move(parts));
+  rank_state& rank = *as.rank;
+  std::unique_ptr<started_collective> kept;
+  if (!parts.are_none()) kept = std::make_unique<started_collective>(std::move(parts));
+  request& one = rank.requests.acquire(&as.in, request_operation::collective);
+  one.owned = kept.release();
+  return begin(rank, one, as.request, [&] {
+    return start_when_there_is_room(rank, [&] { static_cast<void>(of.post(as.in.members, rank.signals, {}, &one)); });
+  });
+}
+
+}  // namespace weft::mpi
