@@ -6,25 +6,15 @@
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
-namespace {
 
-bool has_order_of_job(const group& of, std::uint32_t ranks) {
-  if (of.size() != ranks) return false;
-  for (std::uint32_t member = 0; member < ranks; ++member) {
-    if (of.world_rank(member) != member) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-communicator::communicator(weft::runtime& of, std::uint32_t context, weft::group local, std::string called)
-    : engine{of, {.id = context, .ordered = true}},
-      members{std::move(local)},
+communicator::communicator(weft::runtime& of, communicator_parts parts)
+    : engine{of, {.id = parts.context, .ordered = parts.is_ordered}},
+      members{std::move(parts.members)},
+      local{std::move(parts.local)},
       rank{members.rank()},
       size{members.size()},
-      is_whole_job{has_order_of_job(members, of.size())},
-      name{std::move(called)} {}
+      is_whole_job{local->counts_from_zero() && size == of.size()},
+      name{std::move(parts.name)} {}
 
 communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_WORLD) [[likely]]

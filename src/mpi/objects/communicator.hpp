@@ -10,6 +10,7 @@
 #include "mpi/objects/error_handler.hpp"
 #include "mpi/objects/lifetime.hpp"
 #include "mpi/objects/object.hpp"
+#include "mpi/objects/process_group.hpp"
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
 
@@ -18,18 +19,26 @@ namespace weft::mpi {
 struct rank_state;
 class send_buffer;
 
+/// The parts of a communicator, on which its members agree before they make it.
+struct communicator_parts {
+  std::uint32_t context;   // the id of its engine, one number at all members
+  weft::group members;     // in which its collectives run
+  shared_group local;      // as MPI shows it
+  bool is_ordered = true;  // false: the program needs no order, and uses no wildcards
+  std::string name{};      // as programs give it
+};
+
 struct communicator {
-  /// `context` is the id of its engine: one number at all members.
-  communicator(weft::runtime& of, std::uint32_t context, weft::group local, std::string called);
+  communicator(weft::runtime& of, communicator_parts parts);
 
   /// The rank in the job of a member that there is. All members in the order of the job need no look-up.
   [[nodiscard]] std::uint32_t world_rank(int member) const noexcept {
     const auto index = static_cast<std::uint32_t>(member);
-    return is_whole_job ? index : members.world_rank(index);
+    return is_whole_job ? index : local->world_rank(index);
   }
   /// The number here of a rank of the job that is a member.
   [[nodiscard]] int member(std::uint32_t world) const noexcept {
-    return static_cast<int>(is_whole_job ? world : members.member(world).value_or(0));
+    return static_cast<int>(is_whole_job ? world : local->member(world).value_or(0));
   }
 
   /// Of a request that refers to it, until the request has been given back. Blocking calls need none: their caller
@@ -41,6 +50,8 @@ struct communicator {
   lifetime life;
   weft::matching_engine engine;
   weft::group members;
+  shared_group local;
+  shared_group remote;  // null: it is an intracommunicator
   std::uint32_t rank;
   std::uint32_t size;
   bool is_whole_job;  // its members are the ranks of the job, in their order

@@ -2,10 +2,14 @@
 
 #include <utility>
 
+#include "mpi/objects/context_ids.hpp"
+
 namespace weft::mpi {
 
 void lifetime::end(communicator& of) noexcept { kept_by_->end(of); }
 
+made_communicators::made_communicators(weft::runtime& of)
+    : agreements_{of, {.id = context_of_agreements, .ordered = true}} {}
 made_communicators::~made_communicators() = default;
 
 communicator& made_communicators::add(std::unique_ptr<communicator> made) {

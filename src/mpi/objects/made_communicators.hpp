@@ -13,7 +13,7 @@ namespace weft::mpi {
 /// without references wait until a thread makes or frees another one, or until MPI_Finalize. **Threads**: any.
 class made_communicators {
  public:
-  made_communicators() = default;
+  explicit made_communicators(weft::runtime& of);
   made_communicators(const made_communicators&) = delete;
   made_communicators& operator=(const made_communicators&) = delete;
   ~made_communicators();
@@ -22,6 +22,8 @@ class made_communicators {
   communicator& add(std::unique_ptr<communicator> made);
   /// Destroys communicators without references. Not inside progress.
   void destroy_ended() noexcept;
+  /// In which the members of a group agree on a communicator without the others (`agree_in_group`).
+  [[nodiscard]] const weft::matching_engine& agreements() const noexcept { return agreements_; }
   /// How many there are, the ones that wait for their destruction too.
   [[nodiscard]] std::size_t count() const;
 
@@ -32,6 +34,7 @@ class made_communicators {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<communicator>> all_;
   communicator* ended_ = nullptr;
+  weft::matching_engine agreements_;
 };
 
 }  // namespace weft::mpi

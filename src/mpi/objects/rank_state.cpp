@@ -1,21 +1,30 @@
 #include "mpi/objects/rank_state.hpp"
 
-#include <array>
 #include <climits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "weft/group.hpp"
 
 namespace weft::mpi {
 namespace {
 
-// The first engines: their ids are the same at all ranks.
-constexpr std::uint32_t context_of_world = 1;
-constexpr std::uint32_t context_of_self = 2;
+communicator_parts world_of(weft::runtime& of) {
+  std::vector<std::uint32_t> all(of.size());
+  std::iota(all.begin(), all.end(), 0);
+  return {.context = context_of_world,
+          .members = of.world(),
+          .local = std::make_shared<process_group>(std::move(all)),
+          .name = "MPI_COMM_WORLD"};
+}
 
-group only(weft::runtime& of) {
-  const std::array<std::uint32_t, 1> members{of.rank()};
-  return make_group(of, members);
+communicator_parts self_of(weft::runtime& of) {
+  const std::vector<std::uint32_t> only{of.rank()};
+  return {.context = context_of_self,
+          .members = make_group(of, only, 0, {.name = context_of_self}),
+          .local = std::make_shared<process_group>(only),
+          .name = "MPI_COMM_SELF"};
 }
 
 }  // namespace
@@ -35,8 +44,10 @@ rank_state::rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, i
       signals{of},
       requests{level == MPI_THREAD_MULTIPLE},
       unposted{device, signals},
-      world{of, context_of_world, of.world(), "MPI_COMM_WORLD"},
-      self{of, context_of_self, only(of), "MPI_COMM_SELF"} {
+      world{of, world_of(of)},
+      self{of, self_of(of)},
+      contexts{of.rank(), of.size()},
+      communicators{of} {
   attributes.predefined = {.tag_max = INT_MAX,
                            .io = MPI_ANY_SOURCE,
                            .host = MPI_PROC_NULL,

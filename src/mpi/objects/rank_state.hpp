@@ -9,6 +9,7 @@
 #include "mpi/message/unposted_sends.hpp"
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/context_ids.hpp"
 #include "mpi/objects/error_codes.hpp"
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
@@ -36,6 +37,7 @@ struct rank_state {
   buffered_sends buffered;
   communicator world;
   communicator self;
+  context_ids contexts;
   made_communicators communicators;
   rank_attributes attributes;
 };

@@ -41,8 +41,8 @@ request& request_pool::acquire(communicator* of, request_operation operation) {
   out.is_persistent = false;
   out.activate();
   out.of = of;
-  out.next = nullptr;
   if (of != nullptr) of->add_reference();
+  out.next = nullptr;
   return out;
 }
 

@@ -1,0 +1,30 @@
+// Checks of arguments of the chapters on groups, communicators and topologies.
+#pragma once
+
+#include "mpi.h"
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/process_group.hpp"
+
+namespace weft::mpi::check {
+
+inline int is_group(const group_handle* found) noexcept {
+  return found != nullptr ? MPI_SUCCESS : fail(MPI_ERR_GROUP, "it is no group");
+}
+
+/// Of a list's elements.
+inline int is_length(int count) noexcept {
+  return count >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "a list of %d elements", count);
+}
+
+inline int is_list(const void* list, int count) noexcept {
+  if (list != nullptr || count == 0) return MPI_SUCCESS;
+  return fail(MPI_ERR_ARG, "a null pointer for a list of %d elements", count);
+}
+
+inline int is_rank(const communicator& in, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < in.size) return MPI_SUCCESS;
+  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u ranks", rank, in.size);
+}
+
+}  // namespace weft::mpi::check

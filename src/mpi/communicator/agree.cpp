@@ -1,0 +1,60 @@
+#include "mpi/communicator/agree.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "mpi/objects/communicator.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/counter.hpp"
+
+namespace weft::mpi {
+namespace {
+
+struct combined {
+  agreement operator()(const agreement& a, const agreement& b) const noexcept {
+    return {.context = std::max(a.context, b.context), .is_unordered = a.is_unordered & b.is_unordered};
+  }
+};
+
+void refuse_failed(const weft::counter& of) {
+  if (of.failed() > 0) throw error{errc::peer_failed, "a member of the new communicator has died"};
+}
+
+}  // namespace
+
+agreement proposal(rank_state& rank, const communicator& in, bool is_unordered) noexcept {
+  return {.context = in.rank == 0 ? rank.contexts.take() : no_context, .is_unordered = is_unordered ? 1U : 0U};
+}
+
+collective broadcast_of(agreement& mine) noexcept { return collective::broadcast({&mine, sizeof mine}); }
+
+collective vote_on(agreement& mine) noexcept {
+  return collective::allreduce({}, {&mine, sizeof mine}, reduction::by<agreement, combined>());
+}
+
+// A binomial tree: member i hears from the member whose number lacks its lowest bit.
+std::uint32_t agree_in_group(rank_state& rank, const communicator& parent, const process_group& members, int tag) {
+  const std::uint32_t me = *members.member(rank.world.rank);
+  const std::uint64_t key = std::uint64_t{parent.engine.id()} << 32 | static_cast<std::uint32_t>(tag);
+  std::uint32_t context = me == 0 ? rank.contexts.take() : no_context;
+  weft::counter ended{rank.runtime};
+  if (me != 0) {
+    const post_recv_options options{.tag = key, .engine = rank.communicators.agreements()};
+    const std::uint32_t from = members.world_rank(me & (me - 1));
+    rank.device.until_accepted([&] { return rank.device.post_recv(from, {&context, sizeof context}, ended, options); });
+    rank.device.wait_all(ended);
+    refuse_failed(ended);
+  }
+  const post_send_options options{.tag = key, .engine = rank.communicators.agreements()};
+  std::uint32_t bit = me == 0 ? std::bit_ceil(members.size()) : me & (~me + 1);
+  while ((bit /= 2) != 0) {
+    if (me + bit >= members.size()) continue;
+    const std::uint32_t to = members.world_rank(me + bit);
+    rank.device.until_accepted([&] { return rank.device.post_send(to, {&context, sizeof context}, ended, options); });
+  }
+  rank.device.wait_all(ended);
+  refuse_failed(ended);
+  return context;
+}
+
+}  // namespace weft::mpi

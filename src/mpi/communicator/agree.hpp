@@ -1,0 +1,43 @@
+// How the members of a new communicator agree on it. Each function: **Errors**: those of a blocking collective.
+#pragma once
+
+#include <cstdint>
+
+#include "mpi/objects/context_ids.hpp"
+#include "mpi/objects/process_group.hpp"
+#include "weft/collectives.hpp"
+
+namespace weft::mpi {
+
+struct communicator;
+struct rank_state;
+
+/// Assertions of a program by the info of a communicator (MPI 5.0, 7.4.4).
+struct message_assertions {
+  bool allow_overtaking = false;
+  bool no_any_source = false;
+  bool no_any_tag = false;
+
+  /// Whether messages need not be ordered, and no receive has a wildcard: an unordered engine does.
+  [[nodiscard]] bool allow_unordered() const noexcept { return allow_overtaking && no_any_source && no_any_tag; }
+};
+
+/// As a message has it.
+struct agreement {
+  std::uint32_t context = no_context;
+  std::uint32_t is_unordered = 0;
+};
+
+/// The proposal of this member: the first member of `in` adds an id.
+[[nodiscard]] agreement proposal(rank_state& rank, const communicator& in, bool is_unordered) noexcept;
+/// Gives all members of `in` the proposal of the first one.
+[[nodiscard]] collective broadcast_of(agreement& mine) noexcept;
+/// Gives it to all, but the engine is unordered only if all propose that.
+[[nodiscard]] collective vote_on(agreement& mine) noexcept;
+
+/// The id that the first of `members` gives, which they alone ask for, in a tree of messages. `tag` tells apart
+/// agreements of several threads in one parent.
+[[nodiscard]] std::uint32_t agree_in_group(rank_state& rank, const communicator& parent, const process_group& members,
+                                           int tag);
+
+}  // namespace weft::mpi

@@ -1,0 +1,91 @@
+#include "mpi/communicator/create.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "mpi/communicator/agree.hpp"
+#include "mpi/communicator/make.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+namespace {
+
+int check_members(const communicator& parent, const process_group& of) {
+  const auto is_member = [&](std::uint32_t each) { return parent.local->member(each).has_value(); };
+  if (std::ranges::all_of(of.world_ranks(), is_member)) return MPI_SUCCESS;
+  return fail(MPI_ERR_GROUP, "a member of the group is none of the communicator");
+}
+
+// What a member says of itself before a split.
+struct wish {
+  std::int64_t color;
+  std::int32_t key;
+  std::uint32_t has_color;
+  std::uint32_t context;  // if it turns out to be the first member
+  std::uint32_t unused = 0;
+};
+
+}  // namespace
+
+int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_Comm* out) noexcept {
+  return guarded([&] {
+    const process_group& members = *of.of;
+    if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
+    const std::uint32_t me = rank.world.rank;
+    const bool is_first = members.size() > 0 && members.world_rank(0) == me;
+    const std::uint32_t mine = is_first ? rank.contexts.take() : no_context;
+    std::vector<std::uint32_t> contexts(parent.size);
+    collective::allgather({&mine, sizeof mine}, contexts).run(parent.members);
+    *out = MPI_COMM_NULL;
+    if (!members.member(me)) return MPI_SUCCESS;
+    const std::uint32_t context = contexts[*parent.local->member(members.world_rank(0))];
+    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = of.of}));
+    return MPI_SUCCESS;
+  });
+}
+
+int create_in_group(rank_state& rank, communicator& parent, const group_handle& of, int tag, MPI_Comm* out) noexcept {
+  return guarded([&] {
+    const process_group& members = *of.of;
+    if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
+    *out = MPI_COMM_NULL;
+    if (!members.member(rank.world.rank)) return MPI_SUCCESS;
+    const std::uint32_t context = agree_in_group(rank, parent, members, tag);
+    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = of.of}));
+    return MPI_SUCCESS;
+  });
+}
+
+communicator* split_by(rank_state& rank, communicator& parent, std::optional<std::int64_t> color, int key) {
+  const wish mine{.color = color.value_or(0),
+                  .key = key,
+                  .has_color = color ? 1U : 0U,
+                  .context = color ? rank.contexts.take() : no_context};
+  std::vector<wish> wishes(parent.size);
+  collective::allgather({&mine, sizeof mine}, wishes).run(parent.members);
+  if (!color) return nullptr;
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t member = 0; member < parent.size; ++member) {
+    if (wishes[member].has_color != 0 && wishes[member].color == *color) members.push_back(member);
+  }
+  std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return wishes[member].key; });
+  const std::uint32_t first = members.front();
+  if (first != parent.rank) rank.contexts.give_back(mine.context);
+  for (std::uint32_t& each : members) each = parent.local->world_rank(each);
+  const bool are_all = members == parent.local->world_ranks();
+  auto local = are_all ? parent.local : std::make_shared<process_group>(std::move(members));
+  return &make_communicator(rank, parent, {.context = wishes[first].context, .local = std::move(local)});
+}
+
+int split(rank_state& rank, communicator& parent, int color, int key, MPI_Comm* out) noexcept {
+  if (color < 0 && color != MPI_UNDEFINED) return fail(MPI_ERR_ARG, "color %d", color);
+  return guarded([&] {
+    const auto wanted = color == MPI_UNDEFINED ? std::nullopt : std::optional<std::int64_t>{color};
+    *out = handle_or_null(split_by(rank, parent, wanted, key));
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace weft::mpi

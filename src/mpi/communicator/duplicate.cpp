@@ -1,0 +1,92 @@
+#include "mpi/communicator/duplicate.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "mpi/communicator/make.hpp"
+#include "mpi/message/post.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+namespace {
+
+agreement proposal_of(rank_state& rank, const communicator& of, const message_assertions* info) noexcept {
+  return proposal(rank, of, info != nullptr ? info->allow_unordered() : !of.engine.is_ordered());
+}
+
+// Each member has an info of its own, so all have to be asked.
+collective agreeing(agreement& mine, const message_assertions* info) noexcept {
+  return info != nullptr ? vote_on(mine) : broadcast_of(mine);
+}
+
+communicator& make_copy(rank_state& rank, communicator& of, const agreement& all, communicator_memory at) {
+  return make_communicator(rank, of, {.context = all.context, .local = of.local, .is_ordered = all.is_unordered == 0},
+                           std::move(at));
+}
+
+// Of MPI_Comm_idup: the call that completes the request makes the communicator. It has attributes and error handler of
+// the time of MPI_Comm_idup (MPI 5.0, 7.4.2).
+class pending_copy final : public request_part {
+ public:
+  pending_copy(const communicator& of, const agreement& proposed) noexcept
+      : agreed{proposed}, error_handler_{of.error_handler} {}
+
+  [[nodiscard]] MPI_Comm handle() const noexcept { return memory_.handle(); }
+  int copy_attributes_of(rank_state& rank, communicator& of) noexcept {
+    return rank.attributes.of_communicators.copy(of.attributes, handle_of(rank, of), attributes_, handle());
+  }
+  void complete(rank_state& rank, request& of, outcome& result) noexcept override {
+    if (result.error != MPI_SUCCESS) return;
+    result.error = guarded([&] {
+      communicator& made = make_copy(rank, *of.of, agreed, std::move(memory_));
+      const MPI_Errhandler handler = error_handler_.acquire();
+      made.error_handler.set(handler);
+      release_error_handler(handler);
+      made.attributes = std::move(attributes_);
+      return MPI_SUCCESS;
+    });
+  }
+
+  agreement agreed;
+
+ private:
+  communicator_memory memory_;
+  error_handler_slot error_handler_;
+  attribute_list<MPI_Comm> attributes_;
+};
+
+}  // namespace
+
+int duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out) noexcept {
+  return guarded([&] {
+    agreement all = proposal_of(rank, of, info);
+    agreeing(all, info).run(of.members);
+    communicator& made = make_copy(rank, of, all, {});
+    const int error = copy_attributes(rank, of, made);
+    if (error == MPI_SUCCESS) {
+      *out = handle_of(rank, made);
+    } else {
+      made.remove_reference();
+    }
+    return error;
+  });
+}
+
+int start_duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out,
+                    MPI_Request* handle) noexcept {
+  return guarded([&] {
+    auto copy = std::make_unique<pending_copy>(of, proposal_of(rank, of, info));
+    if (const int error = copy->copy_attributes_of(rank, of); error != MPI_SUCCESS) return error;
+    request& one = rank.requests.acquire(&of, request_operation::collective);
+    pending_copy& kept = *copy;
+    one.owned = copy.release();
+    *out = kept.handle();
+    return begin(rank, one, handle, [&] {
+      static_cast<void>(agreeing(kept.agreed, info).post(of.members, rank.signals, {}, &one));
+      return MPI_SUCCESS;
+    });
+  });
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,82 @@
+#include "mpi/communicator/inquiries.hpp"
+
+#include <cstring>
+#include <mutex>
+
+#include "mpi/group/inquiries.hpp"
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/process_group.hpp"
+#include "mpi/objects/rank_state.hpp"
+
+namespace weft::mpi {
+namespace {
+
+std::mutex names;  // of all communicators: threads may set one while others ask for it
+
+int refuse_remote() noexcept { return fail(MPI_ERR_COMM, "an intracommunicator has no remote group"); }
+
+}  // namespace
+
+int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept {
+  communicator* const of = find_communicator(rank, *handle);
+  if (of == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
+  if (is_predefined(*handle)) return fail_in(*of, fail(MPI_ERR_COMM, "a predefined communicator may not be freed"));
+  if (const int error = delete_attributes(rank, *of); error != MPI_SUCCESS) return fail_in(*of, error);
+  of->kind = object_kind::freed;
+  *handle = MPI_COMM_NULL;
+  of->remove_reference();
+  rank.requests.release_done();
+  rank.communicators.destroy_ended();
+  return MPI_SUCCESS;
+}
+
+int give_group(const communicator& of, MPI_Group* out) noexcept {
+  return guarded([&] {
+    *out = new_handle(of.local);
+    return MPI_SUCCESS;
+  });
+}
+
+int give_remote_group(const communicator& of, MPI_Group* out) noexcept {
+  if (of.remote == nullptr) return refuse_remote();
+  return guarded([&] {
+    *out = new_handle(of.remote);
+    return MPI_SUCCESS;
+  });
+}
+
+int give_remote_size(const communicator& of, int* out) noexcept {
+  if (of.remote == nullptr) return refuse_remote();
+  *out = static_cast<int>(of.remote->size());
+  return MPI_SUCCESS;
+}
+
+int is_inter(const communicator& of) noexcept { return of.remote != nullptr ? 1 : 0; }
+
+int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept {
+  if (&a == &b) {
+    *out = MPI_IDENT;
+  } else {
+    const int groups = compare(*a.local, *b.local);
+    *out = groups == MPI_IDENT ? MPI_CONGRUENT : groups;
+  }
+  return MPI_SUCCESS;
+}
+
+int set_name(communicator& of, const char* name) noexcept {
+  return guarded([&] {
+    std::string text{name, ::strnlen(name, MPI_MAX_OBJECT_NAME - 1)};
+    const std::lock_guard locked{names};
+    of.name.swap(text);
+    return MPI_SUCCESS;
+  });
+}
+
+int get_name(const communicator& of, char* name, int* length) noexcept {
+  const std::lock_guard locked{names};
+  std::memcpy(name, of.name.c_str(), of.name.size() + 1);
+  *length = static_cast<int>(of.name.size());
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,24 @@
+// What programs ask of communicators, their names, and their end.
+#pragma once
+
+#include "mpi.h"
+
+namespace weft::mpi {
+
+struct communicator;
+struct rank_state;
+
+/// MPI_Comm_free. Requests in it complete as if it were there.
+int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept;
+
+int give_group(const communicator& of, MPI_Group* out) noexcept;
+int give_remote_group(const communicator& of, MPI_Group* out) noexcept;
+int give_remote_size(const communicator& of, int* out) noexcept;
+[[nodiscard]] int is_inter(const communicator& of) noexcept;
+int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept;
+
+int set_name(communicator& of, const char* name) noexcept;
+/// `name` has MPI_MAX_OBJECT_NAME bytes.
+int get_name(const communicator& of, char* name, int* length) noexcept;
+
+}  // namespace weft::mpi

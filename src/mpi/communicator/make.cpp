@@ -1,0 +1,42 @@
+#include "mpi/communicator/make.hpp"
+
+#include <utility>
+
+#include "mpi/objects/context_ids.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/error.hpp"
+
+namespace weft::mpi {
+
+static_assert(alignof(communicator) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+communicator_memory::communicator_memory() : memory_{::operator new(sizeof(communicator))} {
+  // A handle that is used too early is none.
+  ::new (memory_.get()) object_kind{object_kind::freed};
+}
+
+std::unique_ptr<communicator> communicator_memory::make(weft::runtime& of, communicator_parts parts) {
+  std::unique_ptr<communicator> out{::new (memory_.get()) communicator{of, std::move(parts)}};
+  static_cast<void>(memory_.release());
+  return out;
+}
+
+communicator& make_communicator(rank_state& rank, communicator& parent, agreed_communicator agreed,
+                                communicator_memory at) {
+  if (agreed.context == no_context)
+    throw error{errc::invalid_state, "the first member has been that of so many communicators that no id is left"};
+  const group_options options{.through = &parent.members.through(), .name = agreed.context};
+  weft::group members = agreed.local == parent.local
+                            ? parent.members.dup(options)
+                            : make_group(rank.runtime, agreed.local->world_ranks(), 0, options);
+  std::unique_ptr<communicator> made = at.make(rank.runtime, {.context = agreed.context,
+                                                              .members = std::move(members),
+                                                              .local = std::move(agreed.local),
+                                                              .is_ordered = agreed.is_ordered});
+  const MPI_Errhandler inherited = parent.error_handler.acquire();
+  made->error_handler.set(inherited);
+  release_error_handler(inherited);
+  return rank.communicators.add(std::move(made));
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,42 @@
+// Makes communicators on which their members have agreed.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "mpi.h"
+#include "mpi/objects/communicator.hpp"
+
+namespace weft::mpi {
+
+struct rank_state;
+
+/// On which its members have agreed.
+struct agreed_communicator {
+  std::uint32_t context;
+  shared_group local;
+  bool is_ordered = true;
+};
+
+/// Where a communicator is going to be: its handle is known before it is made.
+class communicator_memory {
+ public:
+  /// **Errors**: `std::bad_alloc`.
+  communicator_memory();
+  [[nodiscard]] MPI_Comm handle() const noexcept { return reinterpret_cast<MPI_Comm>(memory_.get()); }
+  /// Makes it here, once. **Errors**: of the engine and the group.
+  [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& of, communicator_parts parts);
+
+ private:
+  struct releaser {
+    void operator()(void* memory) const noexcept { ::operator delete(memory); }
+  };
+  std::unique_ptr<void, releaser> memory_;
+};
+
+/// Makes a communicator, whose error handler is that of `parent`, and keeps it. Sends nothing. **Errors**: of the
+/// engine and the group; `invalid_state` if there is no id left.
+communicator& make_communicator(rank_state& rank, communicator& parent, agreed_communicator agreed,
+                                communicator_memory at = {});
+
+}  // namespace weft::mpi
