@@ -57,17 +57,6 @@ inline int is_operation(MPI_Op op, const datatype& type) noexcept {
   return fail(MPI_ERR_OP, "operation %p on datatype %s", static_cast<const void*>(op), type.name().c_str());
 }
 
-inline int is_error_handler(MPI_Errhandler handle) noexcept {
-  if (weft::mpi::is_error_handler(handle)) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ERRHANDLER, "it is no error handler");
-}
-
-template <class Result, class... Arguments>
-int is_function(Result (*function)(Arguments..., ...)) noexcept {
-  return function != nullptr ? MPI_SUCCESS : fail(MPI_ERR_ARG, "a null pointer for a function");
-}
-
 inline int is_given(const void* result) noexcept {
   if (result != nullptr) [[likely]]
     return MPI_SUCCESS;

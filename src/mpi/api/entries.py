@@ -19,10 +19,6 @@ VALUE = """{returns} P{name}({prototype}) {{
 ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
 ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
 """
-ABSENT_TOOL = """{returns} P{name}({prototype}) {{
-  return MPI_T_ERR_NOT_INITIALIZED;
-}}
-"""
 ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")));
 
 """
@@ -71,8 +67,6 @@ def definition(function, objects, checks):
     raised = 'raise_anywhere(here, failure, "{name}")' if function.runs_anywhere else 'raise(*here, {object}, failure, "{name}")'
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
-    if not function.is_supported and function.chapter == "tool":
-        return ABSENT_TOOL.format(**values)
     head = f"{function.returns} P{function.name}({function.prototype}) {{\n"
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:

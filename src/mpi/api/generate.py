@@ -21,7 +21,7 @@ from tables import TableError, Tables  # noqa: E402
 def absent(tables):
     """By chapters: how many functions there are, and the absent ones."""
     lines = ["# MPI functions that are absent", "",
-             "They return `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler; those of `MPI_T`, a code of their own.", ""]
+             "They return `MPI_ERR_UNSUPPORTED_OPERATION` through the error handler.", ""]
     for chapter, functions in tables.chapters.items():
         missing = [one.name for one in functions if not one.is_supported]
         lines.append(f"**{chapter}**: {len(functions) - len(missing)} of {len(functions)} are there."

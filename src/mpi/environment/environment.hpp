@@ -5,6 +5,7 @@
 
 namespace weft::mpi {
 
+class info;
 struct communicator;
 struct rank_state;
 
@@ -17,8 +18,13 @@ int is_finalized(int* flag) noexcept;
 int query_thread(const rank_state& rank, int* provided) noexcept;
 int is_thread_main(const rank_state& rank, int* flag) noexcept;
 
+/// MPI_Alloc_mem and MPI_Free_mem. `address` is where the address is written to.
+int allocate(MPI_Aint bytes, const info* hints, void* address) noexcept;
+int release(void* address) noexcept;
+
 int get_version(int* version, int* subversion) noexcept;
 int get_abi_version(int* version, int* subversion) noexcept;
+int get_abi_info(MPI_Info* made) noexcept;
 int get_library_version(char* text, int* length) noexcept;
 int get_processor_name(char* name, int* length) noexcept;
 double time_in_seconds() noexcept;

@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
 
 #include "mpi/environment/environment.hpp"
+#include "mpi/info/info.hpp"
 #include "mpi/objects/error.hpp"
 #include "weft/version.hpp"
 
@@ -22,6 +25,17 @@ int get_abi_version(int* version, int* subversion) noexcept {
   *version = MPI_ABI_VERSION;
   *subversion = MPI_ABI_SUBVERSION;
   return MPI_SUCCESS;
+}
+
+int get_abi_info(MPI_Info* made) noexcept {
+  return guarded([&] {
+    auto out = std::make_unique<info>();
+    out->set("mpi_aint_size", std::to_string(sizeof(MPI_Aint)));
+    out->set("mpi_count_size", std::to_string(sizeof(MPI_Count)));
+    out->set("mpi_offset_size", std::to_string(sizeof(MPI_Offset)));
+    *made = reinterpret_cast<MPI_Info>(out.release());
+    return MPI_SUCCESS;
+  });
 }
 
 int get_library_version(char* text, int* length) noexcept {

@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "mpi.h"
+#include "mpi/environment/fortran.hpp"
+#include "mpi/info/environment_info.hpp"
 #include "mpi/message/send_buffer.hpp"
 #include "mpi/message/unposted_sends.hpp"
 #include "mpi/objects/attribute.hpp"
@@ -14,6 +16,7 @@
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
+#include "mpi/tool/tool_interface.hpp"
 #include "mpi/type/names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -40,6 +43,7 @@ struct rank_state {
   context_ids contexts;
   made_communicators communicators;
   rank_attributes attributes;
+  environment_info environment;
 };
 
 /// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
@@ -47,7 +51,10 @@ struct rank_slot {
   weft::runtime* given = nullptr;  // the runtime that MPI_Init takes instead of making one
   rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
   bool is_finalized = false;
-  error_codes codes{};  // of users, also outside of MPI_Init and MPI_Finalize
+  // The following may be used outside of MPI_Init and MPI_Finalize, too.
+  error_codes codes{};
+  fortran_properties fortran{};
+  tool_interface tools{};
 };
 
 namespace detail {

@@ -1,0 +1,26 @@
+// What an info object tells of the environment in which the program runs: MPI_INFO_ENV, MPI_Info_create_env.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "mpi/info/info.hpp"
+
+namespace weft::mpi {
+
+/// Adds command, argv, host, arch, wdir, and maxprocs if there is a rank (MPI 5.0, 11.2.1). `argv` may be null.
+/// **Errors**: std::bad_alloc.
+void add_environment(info& to, const rank_state* rank, int argc, const char* const* argv);
+
+/// MPI_INFO_ENV of a rank, which is made when the rank first uses it. **Threads**: any, several at once.
+class environment_info {
+ public:
+  /// Null: there is no memory.
+  [[nodiscard]] info* get(const rank_state& rank) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<info> made_;
+};
+
+}  // namespace weft::mpi

@@ -1,0 +1,112 @@
+#include "mpi/info/functions.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "mpi/info/environment_info.hpp"
+#include "mpi/info/info.hpp"
+#include "mpi/objects/error.hpp"
+
+namespace weft::mpi {
+namespace {
+
+MPI_Info handle_of(std::unique_ptr<info> made) noexcept { return reinterpret_cast<MPI_Info>(made.release()); }
+
+// As much of a value as a buffer of `bytes` holds, 0 at its end.
+void copy_value_to(char* to, std::size_t bytes, const std::string& value) noexcept {
+  const std::size_t length = std::min(value.size(), bytes - 1);
+  std::memcpy(to, value.data(), length);
+  to[length] = '\0';
+}
+
+int fail_constant() noexcept { return fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed"); }
+
+}  // namespace
+
+int create_info(MPI_Info* made) noexcept {
+  return guarded([&] {
+    *made = handle_of(std::make_unique<info>());
+    return MPI_SUCCESS;
+  });
+}
+
+int create_info(const rank_state* rank, int argc, const char* const* argv, MPI_Info* made) noexcept {
+  return guarded([&] {
+    auto out = std::make_unique<info>();
+    add_environment(*out, rank, argc, argv);
+    *made = handle_of(std::move(out));
+    return MPI_SUCCESS;
+  });
+}
+
+int duplicate_info(const info& of, MPI_Info* made) noexcept {
+  return guarded([&] {
+    *made = handle_of(std::make_unique<info>(of));
+    return MPI_SUCCESS;
+  });
+}
+
+int free_info(rank_state* rank, MPI_Info* handle) noexcept {
+  info* const found = find_info(rank, *handle);
+  if (found == nullptr || *handle == MPI_INFO_ENV) return fail(MPI_ERR_INFO, "it is no info object to free");
+  delete found;
+  *handle = MPI_INFO_NULL;
+  return MPI_SUCCESS;
+}
+
+int set_value(info& in, MPI_Info handle, const char* key, const char* value) noexcept {
+  if (handle == MPI_INFO_ENV) return fail_constant();
+  return guarded([&] {
+    in.set(key, value);
+    return MPI_SUCCESS;
+  });
+}
+
+int delete_value(info& in, MPI_Info handle, const char* key) noexcept {
+  if (handle == MPI_INFO_ENV) return fail_constant();
+  return guarded([&] { return in.erase(key) ? MPI_SUCCESS : fail(MPI_ERR_INFO_NOKEY, "there is no key %s", key); });
+}
+
+int get_value(const info& in, const char* key, int length, char* value, int* flag) noexcept {
+  if (length < 0) return fail(MPI_ERR_ARG, "a length of %d", length);
+  return guarded([&] {
+    const std::optional<std::string> found = in.find(key);
+    *flag = found ? 1 : 0;
+    if (found) copy_value_to(value, static_cast<std::size_t>(length) + 1, *found);
+    return MPI_SUCCESS;
+  });
+}
+
+int get_value(const info& in, const char* key, int* length, char* value, int* flag) noexcept {
+  if (*length < 0 || (*length > 0 && value == nullptr)) return fail(MPI_ERR_ARG, "a buffer of length %d", *length);
+  return guarded([&] {
+    const std::optional<std::string> found = in.find(key);
+    *flag = found ? 1 : 0;
+    if (!found) return MPI_SUCCESS;
+    if (*length > 0) copy_value_to(value, static_cast<std::size_t>(*length), *found);
+    *length = static_cast<int>(found->size()) + 1;
+    return MPI_SUCCESS;
+  });
+}
+
+int get_length(const info& in, const char* key, int* length, int* flag) noexcept {
+  return guarded([&] {
+    const std::optional<std::string> found = in.find(key);
+    *flag = found ? 1 : 0;
+    if (found) *length = static_cast<int>(found->size());
+    return MPI_SUCCESS;
+  });
+}
+
+int get_key(const info& in, int index, char* key) noexcept {
+  return guarded([&] {
+    const std::optional<std::string> found = index >= 0 ? in.key(static_cast<std::size_t>(index)) : std::nullopt;
+    if (!found) return fail(MPI_ERR_ARG, "key %d of an info object of %zu", index, in.size());
+    copy_value_to(key, MPI_MAX_INFO_KEY, *found);
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace weft::mpi

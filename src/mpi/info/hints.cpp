@@ -1,0 +1,45 @@
+#include "mpi/info/hints.hpp"
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "mpi/info/info.hpp"
+#include "mpi/objects/error.hpp"
+
+namespace weft::mpi {
+namespace {
+
+struct known_hint {
+  const char* key;
+  bool communicator_hints::*value;
+};
+constexpr std::array known_hints{
+    known_hint{"mpi_assert_allow_overtaking", &communicator_hints::allow_overtaking},
+    known_hint{"mpi_assert_no_any_source", &communicator_hints::no_any_source},
+    known_hint{"mpi_assert_no_any_tag", &communicator_hints::no_any_tag},
+    known_hint{"mpi_assert_exact_length", &communicator_hints::exact_length},
+};
+
+}  // namespace
+
+communicator_hints read_hints(const info* from, communicator_hints before) {
+  if (from == nullptr) return before;
+  for (const known_hint& each : known_hints) {
+    const std::optional<std::string> found = from->find(each.key);
+    if (found == "true") before.*each.value = true;
+    if (found == "false") before.*each.value = false;
+  }
+  return before;
+}
+
+int report_hints(const communicator_hints& of, MPI_Info* made) noexcept {
+  return guarded([&] {
+    auto out = std::make_unique<info>();
+    for (const known_hint& each : known_hints) out->set(each.key, of.*each.value ? "true" : "false");
+    *made = reinterpret_cast<MPI_Info>(out.release());
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace weft::mpi
