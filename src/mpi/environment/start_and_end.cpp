@@ -58,6 +58,7 @@ int finalize() noexcept {
     // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
     while (!rank.unposted.is_empty()) rank.device.progress();
     while (rank.requests.release_done() != 0 || !rank.buffered.are_sent()) rank.device.progress();
+    rank.requests.cancel_receives(rank.device);
     rank.runtime.barrier();
     return MPI_SUCCESS;
   });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mpi/objects/communicator.hpp"
+#include "weft/device.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -102,6 +103,16 @@ std::size_t request_pool::release_done() noexcept {
   // What a request owns may run functions of the program at its end: without the lock.
   while (each != nullptr) release(*std::exchange(each, each->next));
   return open;
+}
+
+void request_pool::cancel_receives(weft::device& through) noexcept {
+  release_done();
+  const auto locked = lock();
+  for (const request* const one : freed_) {
+    while (one->operation == request_operation::receive && !one->is_done() &&
+           through.cancel(one->ticket) == cancel_result::busy)
+      through.progress();
+  }
 }
 
 }  // namespace weft::mpi

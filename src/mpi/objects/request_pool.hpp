@@ -8,6 +8,10 @@
 
 #include "mpi/objects/request.hpp"
 
+namespace weft {
+class device;
+}
+
 namespace weft::mpi {
 
 /// Requests that are not in use. Memory is taken in blocks, and kept.
@@ -35,6 +39,8 @@ class request_pool {
   /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for receives,
   /// which may wait for ever.
   std::size_t release_done() noexcept;
+  /// Cancels the receives of `release_when_done` that are not done, at the end of the rank.
+  void cancel_receives(weft::device& through) noexcept;
 
  private:
   void grow();
