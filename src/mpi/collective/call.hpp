@@ -10,16 +10,16 @@
 
 #include "mpi.h"
 #include "mpi/collective/block_buffer.hpp"
+#include "mpi/collective/failed_member.hpp"
 #include "mpi/collective/refusal.hpp"
 #include "mpi/collective/user_reduction.hpp"
 #include "mpi/datatype/datatype.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
 #include "weft/collectives.hpp"
 
 namespace weft::mpi {
-
-struct rank_state;
 
 /// A block as a program describes it, or as many as there are members.
 struct program_block {
@@ -84,7 +84,10 @@ template <class Make>
       return MPI_SUCCESS;
     } catch (const refusal& refused) {
       return refused.error_class;
+    } catch (const weft::error& failed) {
+      if (failed.code() != errc::peer_failed) throw;
     }
+    return class_of_failed_member(*current_rank(), as.in);
   });
 }
 
