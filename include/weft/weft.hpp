@@ -24,6 +24,7 @@
 #include "weft/matched_message.hpp"
 #include "weft/matching_engine.hpp"
 #include "weft/memory.hpp"
+#include "weft/mpi.hpp"
 #include "weft/packet.hpp"
 #include "weft/post_options.hpp"
 #include "weft/progress_policy.hpp"

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "weft/error.hpp"
 
 // Owner "Weft" with its end, no description, type 1. As in assembly, since a compiler would call the section data.
 asm(R"(.pushsection .note.weft, "a", %note
@@ -61,6 +62,16 @@ constexpr std::string_view owner{"Weft", sizeof "Weft"};
   return failed ? "the program" : program.string();
 }
 
+// Empty if there is one copy.
+[[nodiscard]] std::string describe_copies() {
+  const std::vector<std::string> files = files_with_weft();
+  if (files.size() < 2) return {};
+  return fmt::format(
+      "this process has {} copies of Weft: {}; each has ranks, devices and memory of its own, and only one can join a "
+      "job: link the program and all its libraries with one libweft.so (CMake: weft::shared)",
+      files.size(), fmt::join(files, ", "));
+}
+
 }  // namespace
 
 std::vector<std::string> files_with_weft() {
@@ -85,15 +96,14 @@ std::vector<std::string> files_with_weft() {
 
 void warn_of_copies() noexcept {
   try {
-    const std::vector<std::string> files = files_with_weft();
-    if (files.size() < 2) return;
-    log_warn(
-        "this process has {} copies of Weft: {}; each has ranks, devices and memory of its own, and only one can "
-        "join a job: link the program and all its libraries with one libweft.so (CMake: weft::shared)",
-        files.size(), fmt::join(files, ", "));
+    if (const std::string text = describe_copies(); !text.empty()) log_warn("{}", text);
   } catch (...) {
     log_warn("this process has no memory to look for other copies of Weft");
   }
+}
+
+void refuse_copies() {
+  if (const std::string text = describe_copies(); !text.empty()) throw error{errc::boot_failed, text};
 }
 
 }  // namespace weft::base

@@ -15,5 +15,7 @@ namespace weft::base {
 
 /// Logs a warning that names the files, if there are several copies. **Threads**: any.
 void warn_of_copies() noexcept;
+/// **Errors**: `boot_failed`, which names the files, if there are several copies. **Threads**: any.
+void refuse_copies();
 
 }  // namespace weft::base

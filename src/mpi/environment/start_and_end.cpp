@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/environment/description.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -22,6 +23,7 @@ void check_end_of_process() noexcept {
 }
 
 int start(rank_slot& slot, int level) {
+  weft::detail::set_mpi_library(describe);
   std::unique_ptr<weft::runtime> made;
   if (slot.given == nullptr) {
     made = std::make_unique<weft::runtime>(
