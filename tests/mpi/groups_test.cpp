@@ -42,28 +42,28 @@ MPI_Group included(MPI_Group in, std::vector<int> ranks) {
   return out;
 }
 
-using list = std::vector<int>;
+using int_list = std::vector<int>;
 
 TEST(mpi_groups, lists_of_ranks_choose_members_in_their_order_or_leave_them_out) {
   run_ranks(6, [](numbers_of_rank mine) {
     MPI_Group world = group_of_world();
-    EXPECT_EQ(members_of(world), (list{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(members_of(world), (int_list{0, 1, 2, 3, 4, 5}));
     MPI_Group some = included(world, {4, 0, 3});
-    EXPECT_EQ(members_of(some), (list{4, 0, 3}));
+    EXPECT_EQ(members_of(some), (int_list{4, 0, 3}));
     int rank = -5;
     EXPECT_EQ(MPI_Group_rank(some, &rank), MPI_SUCCESS);
     EXPECT_EQ(rank, mine.rank == 4 ? 0 : mine.rank == 0 ? 1 : mine.rank == 3 ? 2 : MPI_UNDEFINED);
-    EXPECT_EQ(taken(included(some, {2, 0})), (list{3, 4}));
+    EXPECT_EQ(taken(included(some, {2, 0})), (int_list{3, 4}));
     EXPECT_EQ(included(world, {}), MPI_GROUP_EMPTY);
     MPI_Group others = MPI_GROUP_NULL;
-    const list out{5, 1};
+    const int_list out{5, 1};
     EXPECT_EQ(MPI_Group_excl(world, 2, out.data(), &others), MPI_SUCCESS);
-    EXPECT_EQ(taken(others), (list{0, 2, 3, 4}));
-    const list all{2, 1, 0};
+    EXPECT_EQ(taken(others), (int_list{0, 2, 3, 4}));
+    const int_list all{2, 1, 0};
     EXPECT_EQ(MPI_Group_excl(some, 3, all.data(), &others), MPI_SUCCESS);
     EXPECT_EQ(others, MPI_GROUP_EMPTY);
     EXPECT_EQ(MPI_Group_excl(some, 0, nullptr, &others), MPI_SUCCESS);
-    EXPECT_EQ(taken(others), (list{4, 0, 3}));
+    EXPECT_EQ(taken(others), (int_list{4, 0, 3}));
     EXPECT_EQ(MPI_Group_free(&some), MPI_SUCCESS);
     EXPECT_EQ(MPI_Group_free(&world), MPI_SUCCESS);
   });
@@ -74,9 +74,9 @@ TEST(mpi_groups, ranges_go_up_and_down_and_end_before_they_pass_the_last_rank) {
     MPI_Group world = group_of_world(), made = MPI_GROUP_NULL;
     int ranges[][3] = {{6, 7, 1}, {5, 0, -2}, {0, 0, 100}};
     EXPECT_EQ(MPI_Group_range_incl(world, 3, ranges, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{6, 7, 5, 3, 1, 0}));
+    EXPECT_EQ(taken(made), (int_list{6, 7, 5, 3, 1, 0}));
     EXPECT_EQ(MPI_Group_range_excl(world, 3, ranges, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{2, 4}));
+    EXPECT_EQ(taken(made), (int_list{2, 4}));
     EXPECT_EQ(MPI_Group_range_incl(world, 0, ranges, &made), MPI_SUCCESS);
     EXPECT_EQ(made, MPI_GROUP_EMPTY);
     int twice[][3] = {{0, 4, 2}, {4, 5, 1}}, standing[][3] = {{0, 4, 0}}, away[][3] = {{4, 0, 1}},
@@ -94,17 +94,17 @@ TEST(mpi_groups, unions_keep_the_first_groups_order_and_add_what_the_second_has)
   run_ranks(6, [](numbers_of_rank) {
     MPI_Group world = group_of_world(), a = included(world, {3, 1, 5}), b = included(world, {0, 5, 3}), made{};
     EXPECT_EQ(MPI_Group_union(a, b, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{3, 1, 5, 0}));
+    EXPECT_EQ(taken(made), (int_list{3, 1, 5, 0}));
     EXPECT_EQ(MPI_Group_union(b, a, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{0, 5, 3, 1}));
+    EXPECT_EQ(taken(made), (int_list{0, 5, 3, 1}));
     EXPECT_EQ(MPI_Group_intersection(a, b, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{3, 5}));
+    EXPECT_EQ(taken(made), (int_list{3, 5}));
     EXPECT_EQ(MPI_Group_difference(a, b, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{1}));
+    EXPECT_EQ(taken(made), (int_list{1}));
     EXPECT_EQ(MPI_Group_difference(a, a, &made), MPI_SUCCESS);
     EXPECT_EQ(made, MPI_GROUP_EMPTY);
     EXPECT_EQ(MPI_Group_union(MPI_GROUP_EMPTY, b, &made), MPI_SUCCESS);
-    EXPECT_EQ(taken(made), (list{0, 5, 3}));
+    EXPECT_EQ(taken(made), (int_list{0, 5, 3}));
     EXPECT_EQ(MPI_Group_intersection(MPI_GROUP_EMPTY, b, &made), MPI_SUCCESS);
     EXPECT_EQ(made, MPI_GROUP_EMPTY);
     EXPECT_EQ(MPI_Group_free(&made), MPI_SUCCESS) << "a result may be freed whether it is empty or not";
@@ -134,15 +134,15 @@ TEST(mpi_groups, translate_ranks_which_the_other_group_may_lack) {
   run_ranks(40, [](numbers_of_rank mine) {
     if (mine.rank != 0) return;
     MPI_Group world = group_of_world(), far = included(world, {39, 0}), near = included(world, {7, 0, 5});
-    const list from{0, MPI_PROC_NULL, 1};
-    list out(3);
+    const int_list from{0, MPI_PROC_NULL, 1};
+    int_list out(3);
     EXPECT_EQ(MPI_Group_translate_ranks(far, 3, from.data(), near, out.data()), MPI_SUCCESS);
-    EXPECT_EQ(out, (list{MPI_UNDEFINED, MPI_PROC_NULL, 1}));
-    EXPECT_EQ(MPI_Group_translate_ranks(near, 3, list{2, 1, 0}.data(), far, out.data()), MPI_SUCCESS);
-    EXPECT_EQ(out, (list{MPI_UNDEFINED, 1, MPI_UNDEFINED}));
-    EXPECT_EQ(MPI_Group_translate_ranks(near, 3, list{2, 1, 0}.data(), world, out.data()), MPI_SUCCESS);
-    EXPECT_EQ(out, (list{5, 0, 7}));
-    EXPECT_EQ(MPI_Group_translate_ranks(near, 1, list{3}.data(), far, out.data()), MPI_ERR_RANK);
+    EXPECT_EQ(out, (int_list{MPI_UNDEFINED, MPI_PROC_NULL, 1}));
+    EXPECT_EQ(MPI_Group_translate_ranks(near, 3, int_list{2, 1, 0}.data(), far, out.data()), MPI_SUCCESS);
+    EXPECT_EQ(out, (int_list{MPI_UNDEFINED, 1, MPI_UNDEFINED}));
+    EXPECT_EQ(MPI_Group_translate_ranks(near, 3, int_list{2, 1, 0}.data(), world, out.data()), MPI_SUCCESS);
+    EXPECT_EQ(out, (int_list{5, 0, 7}));
+    EXPECT_EQ(MPI_Group_translate_ranks(near, 1, int_list{3}.data(), far, out.data()), MPI_ERR_RANK);
     for (MPI_Group* each : {&world, &far, &near}) EXPECT_EQ(MPI_Group_free(each), MPI_SUCCESS);
   });
 }
@@ -155,13 +155,13 @@ TEST(mpi_groups, refuse_wrong_arguments) {
     EXPECT_EQ(MPI_Group_rank(MPI_GROUP_NULL, &number), MPI_ERR_GROUP);
     EXPECT_EQ(MPI_Group_union(world, MPI_GROUP_NULL, &made), MPI_ERR_GROUP);
     EXPECT_EQ(MPI_Group_free(&made), MPI_ERR_GROUP);
-    EXPECT_EQ(MPI_Group_incl(world, 1, list{2}.data(), &made), MPI_ERR_RANK);
-    EXPECT_EQ(MPI_Group_incl(world, 1, list{-1}.data(), &made), MPI_ERR_RANK);
-    EXPECT_EQ(MPI_Group_incl(world, 2, list{1, 1}.data(), &made), MPI_ERR_RANK);
-    EXPECT_EQ(MPI_Group_excl(world, 2, list{0, 0}.data(), &made), MPI_ERR_RANK);
-    EXPECT_EQ(MPI_Group_incl(world, -1, list{0}.data(), &made), MPI_ERR_ARG);
+    EXPECT_EQ(MPI_Group_incl(world, 1, int_list{2}.data(), &made), MPI_ERR_RANK);
+    EXPECT_EQ(MPI_Group_incl(world, 1, int_list{-1}.data(), &made), MPI_ERR_RANK);
+    EXPECT_EQ(MPI_Group_incl(world, 2, int_list{1, 1}.data(), &made), MPI_ERR_RANK);
+    EXPECT_EQ(MPI_Group_excl(world, 2, int_list{0, 0}.data(), &made), MPI_ERR_RANK);
+    EXPECT_EQ(MPI_Group_incl(world, -1, int_list{0}.data(), &made), MPI_ERR_ARG);
     EXPECT_EQ(MPI_Group_incl(world, 1, nullptr, &made), MPI_ERR_ARG);
-    EXPECT_EQ(MPI_Group_incl(world, 1, list{0}.data(), nullptr), MPI_ERR_ARG);
+    EXPECT_EQ(MPI_Group_incl(world, 1, int_list{0}.data(), nullptr), MPI_ERR_ARG);
     EXPECT_EQ(MPI_Group_size(MPI_GROUP_EMPTY, &number), MPI_SUCCESS);
     EXPECT_EQ(number, 0);
     EXPECT_EQ(MPI_Group_rank(MPI_GROUP_EMPTY, &number), MPI_SUCCESS);

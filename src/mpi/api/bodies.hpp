@@ -33,6 +33,8 @@
 #include "mpi/objects/operation.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/topology/dims_create.hpp"
+#include "mpi/topology/grids.hpp"
 #include "mpi/type/constructors.hpp"
 #include "mpi/type/inquiries.hpp"
 #include "mpi/type/packing.hpp"

@@ -21,8 +21,10 @@ collective agreeing(agreement& mine, const message_assertions* info) noexcept {
 }
 
 communicator& make_copy(rank_state& rank, communicator& of, const agreement& all, communicator_memory at) {
-  return make_communicator(rank, of, {.context = all.context, .local = of.local, .is_ordered = all.is_unordered == 0},
-                           std::move(at));
+  const agreed_communicator agreed{.context = all.context, .local = of.local, .is_ordered = all.is_unordered == 0};
+  communicator& out = make_communicator(rank, of, agreed, std::move(at));
+  out.topology = of.topology;
+  return out;
 }
 
 // Of MPI_Comm_idup: the call that completes the request makes the communicator. It has attributes and error handler of

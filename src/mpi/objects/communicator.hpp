@@ -16,6 +16,7 @@
 
 namespace weft::mpi {
 
+class cartesian;
 struct rank_state;
 class send_buffer;
 
@@ -51,7 +52,8 @@ struct communicator {
   weft::matching_engine engine;
   weft::group members;
   shared_group local;
-  shared_group remote;  // null: it is an intracommunicator
+  shared_group remote;                          // null: it is an intracommunicator
+  std::shared_ptr<const cartesian> topology{};  // null: it has none
   std::uint32_t rank;
   std::uint32_t size;
   bool is_whole_job;  // its members are the ranks of the job, in their order

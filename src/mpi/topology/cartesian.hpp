@@ -1,0 +1,39 @@
+// A cartesian grid of ranks: ranks count along the last dimension first (MPI 5.0, 8.1).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mpi.h"
+
+namespace weft::mpi {
+
+/// It never changes, so that a communicator and its duplicates have one together.
+class cartesian {
+ public:
+  struct dimension {
+    int length;  // at least 1
+    bool is_periodic;
+  };
+  /// All lengths together are below 2^31.
+  explicit cartesian(std::vector<dimension> of) noexcept;
+
+  [[nodiscard]] const std::vector<dimension>& dimensions() const noexcept { return dimensions_; }
+  /// How many ranks it has.
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  /// The coordinate of a rank in a dimension.
+  [[nodiscard]] int coordinate(int rank, std::size_t in) const noexcept;
+  /// The rank that is `distance` away in a dimension; MPI_PROC_NULL beyond the end of one that is not periodic.
+  [[nodiscard]] int shifted(int rank, std::size_t in, std::int64_t distance) const noexcept;
+  /// The rank at these coordinates, one for each dimension; MPI_PROC_NULL if there is none.
+  [[nodiscard]] int rank_at(const int* coordinates) const noexcept;
+
+ private:
+  std::vector<dimension> dimensions_;
+  std::vector<int> strides_;  // from one rank to the next in a dimension
+  int size_ = 1;
+};
+
+}  // namespace weft::mpi
