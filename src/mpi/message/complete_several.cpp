@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "mpi/message/complete.hpp"
@@ -7,9 +9,6 @@
 
 namespace weft::mpi {
 namespace {
-
-// After so many looks at the first request that is not done, a wait for all looks whether another one has failed.
-constexpr int looks_before_failures = 64;
 
 request* find(MPI_Request handle) noexcept { return handle == MPI_REQUEST_NULL ? nullptr : find_request(handle); }
 
@@ -24,7 +23,7 @@ bool is_done(MPI_Request handle) noexcept {
   return found == nullptr || found->is_done();
 }
 
-bool has_failed(MPI_Request handle) noexcept {
+bool has_ended_badly(MPI_Request handle) noexcept {
   const request* const found = find(handle);
   return found != nullptr && found->is_done() && found->result.error != MPI_SUCCESS;
 }
@@ -64,22 +63,31 @@ class errors_of_several {
   bool has_failed_ = false;
 };
 
-// Waits until `one` is done, or until one of the requests behind it has failed.
-void wait_for_first(rank_state& rank, const request& one, const MPI_Request* rest, int count) {
-  if (one.is_done()) return;
+// Tells whether one of several requests has failed. It looks at all of them only at first, and after failures of any
+// request of the rank.
+class failure_watch {
+ public:
+  failure_watch(const request_signals& signals, const MPI_Request* all, int count) noexcept
+      : signals_{signals}, all_{all}, count_{count} {}
+  [[nodiscard]] bool has_failed() noexcept {
+    const std::uint64_t failures = signals_.failures();
+    if (failures == seen_) return false;
+    seen_ = failures;
+    return std::any_of(all_, all_ + count_, [](MPI_Request each) { return has_ended_badly(each); });
+  }
+
+ private:
+  const request_signals& signals_;
+  const MPI_Request* all_;
+  int count_;
+  std::uint64_t seen_ = ~std::uint64_t{0};
+};
+
+// Waits until `one` is done, or until one of all requests has failed.
+void wait_for_first(rank_state& rank, const request& one, failure_watch& watch) {
+  if (watch.has_failed()) return;
   rank.device.progress();
-  int looks = 0;
-  rank.device.wait(rank.signals, [&] {
-    if (one.is_done()) return true;
-    if (looks < looks_before_failures) {
-      ++looks;
-      return false;
-    }
-    for (int each = 0; each < count; ++each) {
-      if (has_failed(rest[each])) return true;
-    }
-    return false;
-  });
+  rank.device.wait(rank.signals, [&] { return one.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
@@ -155,10 +163,10 @@ void show(const request* one, MPI_Status* status) noexcept {
 int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses) noexcept {
   return guarded([&] {
     errors_of_several errors{statuses};
+    failure_watch watch{rank.signals, all, count};
     for (int index = 0; index < count; ++index) {
       const request* const one = find(all[index]);
-      if (one != nullptr && !one->is_done() && !errors.has_failed())
-        wait_for_first(rank, *one, all + index, count - index);
+      if (one != nullptr && !one->is_done() && !errors.has_failed()) wait_for_first(rank, *one, watch);
       // Still not done: another one has failed.
       const bool is_open = one != nullptr && !one->is_done();
       errors.add(index, is_open ? MPI_ERR_PENDING : complete_any(rank, all[index], status_at(statuses, index)));

@@ -49,7 +49,10 @@ bool unposted_sends::post_first(queue& of) noexcept {
     if (answer.is_done()) one.finish(outcome{});
     return MPI_SUCCESS;
   });
-  if (error != MPI_SUCCESS) one.finish(outcome{.error = error});
+  if (error != MPI_SUCCESS) {
+    one.finish(outcome{.error = error});
+    signals_.count_failure();
+  }
   if (!is_posted) return false;
   of.first = next;
   if (next == nullptr) of.last = nullptr;

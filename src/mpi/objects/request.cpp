@@ -42,6 +42,8 @@ void request::finish(const outcome& with) noexcept {
 
 weft::completion::answer request_signals::signal(weft::completion_record&& record) noexcept {
   static_cast<request*>(record.context())->finish(record);
+  if (record.error() != errc::none) [[unlikely]]
+    count_failure();
   return answer::taken;
 }
 

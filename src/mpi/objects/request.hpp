@@ -111,6 +111,19 @@ class request_signals final : public weft::completion {
   [[nodiscard]] answer signal(weft::completion_record&& record) noexcept override;
   /// Wakes threads that wait for a request which has ended without a record and outside of progress.
   void wake() noexcept { signalled(runtime(), this); }
+  /// How many requests have ended with an error. A thread that sees one more sees the result of that request.
+  [[nodiscard]] std::uint64_t failures() const noexcept {
+    // [signals.failures] acquire <- [signals.failed]: the result of the request.
+    return failures_.load(std::memory_order_acquire);
+  }
+  /// Counts a request that has ended with an error.
+  void count_failure() noexcept {
+    // [signals.failed] release -> [signals.failures]: the result of the request.
+    failures_.fetch_add(1, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<std::uint64_t> failures_{0};
 };
 
 [[nodiscard]] inline MPI_Request handle_of(request& one) noexcept { return reinterpret_cast<MPI_Request>(&one); }
