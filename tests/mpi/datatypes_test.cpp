@@ -148,6 +148,39 @@ TEST(mpi_datatypes, a_duplicate_is_committed_and_outlives_its_original) {
   });
 }
 
+int double_the_value(MPI_Datatype, int, void*, void* value, void* copied, int* flag) {
+  *static_cast<std::intptr_t*>(copied) = 2 * reinterpret_cast<std::intptr_t>(value);
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+int count_the_deleted(MPI_Datatype, int, void*, void* counter) {
+  ++*static_cast<int*>(counter);
+  return MPI_SUCCESS;
+}
+
+// MPI 5.0, 7.7.4.
+TEST(mpi_datatypes, a_duplicate_has_copies_of_the_attributes_and_a_free_deletes_them) {
+  at_one_rank([] {
+    int key = MPI_KEYVAL_INVALID, deleted = 0, flag = 0;
+    EXPECT_EQ(MPI_Type_create_keyval(double_the_value, count_the_deleted, &key, &deleted), MPI_SUCCESS);
+    MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_DATATYPE_NULL;
+    EXPECT_EQ(MPI_Type_contiguous(3, MPI_INT, &type), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_set_attr(type, key, reinterpret_cast<void*>(21)), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_dup(type, &copy), MPI_SUCCESS);
+    std::intptr_t value = 0;
+    EXPECT_EQ(MPI_Type_get_attr(copy, key, &value, &flag), MPI_SUCCESS);
+    EXPECT_EQ(std::make_pair(flag, value), std::make_pair(1, std::intptr_t{42}));
+    EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
+    EXPECT_EQ(deleted, 1);
+    contents of = contents_of(copy);
+    EXPECT_EQ(MPI_Type_free(&of.types[0]), MPI_SUCCESS);
+    EXPECT_EQ(deleted, 1) << "the type of which it is a duplicate has no attributes any more";
+    EXPECT_EQ(MPI_Type_free(&copy), MPI_SUCCESS);
+    EXPECT_EQ(deleted, 2);
+    EXPECT_EQ(MPI_Type_free_keyval(&key), MPI_SUCCESS);
+  });
+}
+
 TEST(mpi_datatypes, types_are_found_by_class_and_size) {
   at_one_rank([] {
     MPI_Datatype type = MPI_DATATYPE_NULL;

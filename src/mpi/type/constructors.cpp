@@ -23,7 +23,14 @@ int type_struct(MPI_Count count, number_list block_lengths, number_list displace
   });
 }
 
-int type_dup(rank_state&, const datatype& old, MPI_Datatype* to) noexcept { return construct(to, make_dup, &old); }
+int type_dup(rank_state& rank, const datatype& old, MPI_Datatype* to) noexcept {
+  datatype_ref made;
+  const error_class failure = make_dup(&old, made);
+  if (failure != error_class::success) return static_cast<int>(failure);
+  const int error = copy_attributes(rank, old, *made);
+  if (error == MPI_SUCCESS) *to = handle_of(*made.release());
+  return error;
+}
 
 int type_commit(const MPI_Datatype* handle) noexcept {
   const datatype* const type = find_datatype(*handle);
@@ -32,10 +39,12 @@ int type_commit(const MPI_Datatype* handle) noexcept {
   return MPI_SUCCESS;
 }
 
-int type_free(rank_state&, MPI_Datatype* handle) noexcept {
+int type_free(rank_state& rank, MPI_Datatype* handle) noexcept {
   const datatype* const type = find_datatype(*handle);
   if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
   if (type->is_predefined() || is_of_fortran(*type)) return fail(MPI_ERR_TYPE, "a predefined datatype is not freed");
+  const int error = delete_attributes(rank, *type);
+  if (error != MPI_SUCCESS) return error;
   datatype::remove_reference(type);
   *handle = MPI_DATATYPE_NULL;
   return MPI_SUCCESS;
