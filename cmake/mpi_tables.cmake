@@ -1,7 +1,8 @@
 # What the build makes of the tables in src/mpi/api: mpi.h, the entry points, the version script, and the list of absent
-# functions. Sets WEFT_MPI_INCLUDE, WEFT_MPI_ENTRIES and WEFT_MPI_EXPORTS.
+# functions; and a table of calls for tests. Sets WEFT_MPI_INCLUDE, WEFT_MPI_ENTRIES, WEFT_MPI_EXPORTS, WEFT_MPI_CALLS.
 set(WEFT_MPI_INCLUDE ${PROJECT_BINARY_DIR}/include/weft-mpi)
 set(WEFT_MPI_EXPORTS ${PROJECT_BINARY_DIR}/generated/mpi/exports.map)
+set(WEFT_MPI_CALLS ${PROJECT_BINARY_DIR}/generated/mpi/calls.cpp)
 set(WEFT_MPI_ENTRIES "")
 
 file(GLOB tables CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/mpi/api/*.table)
@@ -17,6 +18,7 @@ endfunction()
 weft_mpi_generate(${WEFT_MPI_INCLUDE}/mpi.h "${tables}" header)
 weft_mpi_generate(${WEFT_MPI_EXPORTS} "${tables}" exports)
 weft_mpi_generate(${PROJECT_BINARY_DIR}/generated/mpi/absent.md "${tables}" absent)
+weft_mpi_generate(${WEFT_MPI_CALLS} "${tables}" calls)
 foreach(table IN LISTS tables)
   get_filename_component(chapter ${table} NAME_WE)
   set(entries ${PROJECT_BINARY_DIR}/generated/mpi/${chapter}.cpp)
@@ -24,4 +26,4 @@ foreach(table IN LISTS tables)
   list(APPEND WEFT_MPI_ENTRIES ${entries})
 endforeach()
 add_custom_target(weft-mpi-header DEPENDS ${WEFT_MPI_INCLUDE}/mpi.h ${WEFT_MPI_EXPORTS}
-  ${PROJECT_BINARY_DIR}/generated/mpi/absent.md)
+  ${PROJECT_BINARY_DIR}/generated/mpi/absent.md ${WEFT_MPI_CALLS})

@@ -5,6 +5,7 @@ generate.py header FILE            mpi.h
 generate.py entries CHAPTER FILE   the functions of CHAPTER.table
 generate.py exports FILE           the version script of the library
 generate.py absent FILE            a page that lists the functions that are absent
+generate.py calls FILE             a table of functions for tests, which call them with any arguments
 """
 
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
+from calls import calls  # noqa: E402
 from entries import entries, exports  # noqa: E402
 from header import header  # noqa: E402
 from tables import TableError, Tables  # noqa: E402
@@ -31,7 +33,7 @@ def absent(tables):
 
 
 def main(arguments):
-    if not arguments or arguments[0] not in ("header", "entries", "exports", "absent"):
+    if not arguments or arguments[0] not in ("header", "entries", "exports", "absent", "calls"):
         raise SystemExit(__doc__)
     made, *middle, output = arguments
     try:
@@ -41,7 +43,7 @@ def main(arguments):
     if made == "entries":
         text = entries(tables, middle[0], ["mpi/api/bodies.hpp"])
     else:
-        text = {"header": header, "exports": exports, "absent": absent}[made](tables)
+        text = {"header": header, "exports": exports, "absent": absent, "calls": calls}[made](tables)
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text(text)
 

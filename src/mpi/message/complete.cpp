@@ -60,13 +60,14 @@ int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
 }
 
 int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) noexcept {
-  *flag = 1;
   if (*handle == MPI_REQUEST_NULL) {
+    *flag = 1;
     write_status(status, outcome{});
     return MPI_SUCCESS;
   }
   request* const one = find_request(*handle);
   if (one == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  *flag = 1;
   if (!one->is_done()) rank.device.progress();
   if (!one->is_done()) {
     *flag = 0;

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <type_traits>
+
 #include "mpi.h"
 #include "mpi/info/info.hpp"
 #include "mpi/objects/error.hpp"
@@ -38,8 +40,9 @@ inline int is_error_handler(MPI_Errhandler handle) noexcept {
   return fail(MPI_ERR_ERRHANDLER, "it is no error handler");
 }
 
-template <class Result, class... Arguments>
-int is_function(Result (*function)(Arguments..., ...)) noexcept {
+template <class Function>
+requires std::is_function_v<Function>
+int is_function(Function* function) noexcept {
   return function != nullptr ? MPI_SUCCESS : fail(MPI_ERR_ARG, "a null pointer for a function");
 }
 
