@@ -1,0 +1,25 @@
+#include "cases.hpp"
+
+namespace differential {
+
+const std::vector<named_case>& cases() {
+  static const std::vector<named_case> all{
+      {"blocking_messages", blocking_messages},
+      {"blocking_modes", blocking_modes},
+      {"typed_messages", typed_messages},
+      {"nonblocking_messages", nonblocking_messages},
+      {"nonblocking_modes", nonblocking_modes},
+      {"send_and_receive", send_and_receive},
+      {"wildcard_messages", wildcard_messages},
+      {"cancelled_receives", cancelled_receives},
+      {"messages_to_none", messages_to_none},
+      {"probed_messages", probed_messages},
+      {"persistent_messages", persistent_messages},
+      {"truncated_messages", truncated_messages},
+      {"failures_among_requests", failures_among_requests},
+      {"wrong_arguments", wrong_arguments},
+  };
+  return all;
+}
+
+}  // namespace differential
