@@ -31,7 +31,7 @@ TEST(mpi_collective_overlap, many_are_complete_in_whatever_order_they_are_waited
         EXPECT_EQ(MPI_Iallgather(&sent[at], 1, MPI_INT, all[at].data(), 1, MPI_INT, MPI_COMM_WORLD, next()),
                   MPI_SUCCESS);
         EXPECT_EQ(MPI_Ibarrier(MPI_COMM_WORLD, next()), MPI_SUCCESS);
-        // A blocking one passes those that are not waited for yet.
+        // A blocking one passes all that nobody waits for yet.
         if (i % 10 == 3) {
           int total = 0;
           EXPECT_EQ(MPI_Allreduce(&mine.rank, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);

@@ -151,16 +151,24 @@ TEST(mpi_user_operations, the_gaps_of_pairs_of_value_and_index_are_left_alone) {
       int index;
       int gap;
     };
-    std::vector<located> sent(100), received(100, located{0, 0, 1234});
-    for (int i = 0; i < 100; ++i)
-      sent[static_cast<std::size_t>(i)] = {static_cast<double>((i + mine.rank) % 3), 10 + mine.rank, -mine.rank};
-    EXPECT_EQ(MPI_Allreduce(sent.data(), received.data(), 100, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD),
-              MPI_SUCCESS);
-    for (int i = 0; i < 100; ++i) {
-      const located& each = received[static_cast<std::size_t>(i)];
-      EXPECT_EQ(each.value, 2);
-      EXPECT_EQ(each.index, 10 + (2 - i % 3));
-      EXPECT_EQ(each.gap, 1234);
+    for (const int count : {1, 100}) {
+      for (const bool is_inplace : {false, true}) {
+        std::vector<located> sent, received;
+        for (int i = 0; i < count; ++i) {
+          sent.push_back({static_cast<double>((i + mine.rank) % 3), 10 + mine.rank, -1});
+          received.push_back(is_inplace ? sent.back() : located{0, 0, 0});
+          received.back().gap = 1234;
+        }
+        EXPECT_EQ(MPI_Allreduce(is_inplace ? MPI_IN_PLACE : sent.data(), received.data(), count, MPI_DOUBLE_INT,
+                                MPI_MAXLOC, MPI_COMM_WORLD),
+                  MPI_SUCCESS);
+        for (int i = 0; i < count; ++i) {
+          const located& each = received[static_cast<std::size_t>(i)];
+          EXPECT_EQ(each.value, 2);
+          EXPECT_EQ(each.index, 10 + (2 - i % 3));
+          EXPECT_EQ(each.gap, 1234);
+        }
+      }
     }
     located one{5, 3, 99};
     const located lower{5, 2, 98};

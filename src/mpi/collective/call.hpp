@@ -72,23 +72,50 @@ class collective_parts {
 /// Starts it, or keeps it, as `as` says. **Errors**: those of the start; std::bad_alloc.
 int start(const collective_call& as, const collective& of, collective_parts&& parts);
 
-/// Carries out the collective that `make` makes of the arguments. **Returns**: an error class.
-template <class Make>
-[[nodiscard]] int carry_out(const collective_call& as, const Make& make) noexcept {
+/// Runs `body`, which carries out a collective in this communicator. **Returns**: an error class.
+template <class Body>
+[[nodiscard]] int guarded_in(communicator& in, const Body& body) noexcept {
   return guarded([&] {
     try {
-      collective_parts parts{as.request != nullptr};
-      const collective of = make(parts);
-      if (as.request != nullptr) return start(as, of, std::move(parts));
-      of.run(as.in.members);
-      return MPI_SUCCESS;
+      return body();
     } catch (const refusal& refused) {
       return refused.error_class;
     } catch (const weft::error& failed) {
       if (failed.code() != errc::peer_failed) throw;
     }
-    return class_of_failed_member(*current_rank(), as.in);
+    return class_of_failed_member(*current_rank(), in);
   });
+}
+
+/// Carries out the collective that `make` makes of the arguments. **Returns**: an error class.
+template <class Make>
+[[nodiscard]] int carry_out(const collective_call& as, const Make& make) noexcept {
+  return guarded_in(as.in, [&] {
+    collective_parts parts{as.request != nullptr};
+    const collective of = make(parts);
+    if (as.request != nullptr) return start(as, of, std::move(parts));
+    of.run(as.in.members);
+    return MPI_SUCCESS;
+  });
+}
+
+/// Waits for a collective that needs nothing but its buffers: this costs few instructions more than Weft's own.
+template <class Make>
+[[nodiscard]] int run_directly(communicator& in, const Make& make) noexcept {
+  return guarded_in(in, [&] {
+    make().run(in.members);
+    return MPI_SUCCESS;
+  });
+}
+
+/// Whether it is a buffer of one piece, of elements of a basic type; then `bytes` are its bytes.
+[[nodiscard]] inline bool try_bytes_of_piece(const void* address, MPI_Count count, const datatype& type,
+                                             std::size_t& bytes) noexcept {
+  std::int64_t found = 0;
+  const bool is_one =
+      type.is_predefined() && type.element() != nullptr && !is_predefined(address) && type.try_bytes_of(count, found);
+  bytes = static_cast<std::size_t>(found);
+  return is_one;
 }
 
 }  // namespace weft::mpi

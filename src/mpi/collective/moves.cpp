@@ -11,10 +11,18 @@ bool is_inplace(const program_blocks& of) noexcept { return of.address == MPI_IN
 }  // namespace
 
 int barrier(const collective_call& as) noexcept {
+  if (as.request == nullptr) [[likely]]
+    return run_directly(as.in, [] { return collective::barrier(); });
   return carry_out(as, [](collective_parts& /*parts*/) { return collective::barrier(); });
 }
 
 int broadcast(const collective_call& as, const typed_buffer& of, int root) noexcept {
+  std::size_t bytes = 0;
+  if (as.request == nullptr && try_bytes_of_piece(of.address, of.count, of.type, bytes)) [[likely]] {
+    return run_directly(as.in, [&] {
+      return collective::broadcast({of.address, bytes}, static_cast<std::uint32_t>(root));
+    });
+  }
   return carry_out(as, [&](collective_parts& parts) {
     return collective::broadcast(parts.elements(of.address, of.count, of.type), static_cast<std::uint32_t>(root));
   });

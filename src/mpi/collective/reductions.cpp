@@ -1,4 +1,6 @@
 // Collectives that combine elements.
+#include <array>
+
 #include "mpi/collective/check.hpp"
 #include "mpi/collective/collectives.hpp"
 
@@ -23,6 +25,18 @@ int carry_out_reduction(const collective_call& as, const reduced_buffers& of, MP
   });
 }
 
+// Few elements with gaps, as one MPI_DOUBLE_INT: packed on the stack they are ordinary memory, for which Weft has a
+// shorter way than for layouts.
+constexpr std::size_t packed_bytes_max = 256;
+
+int all_reduce_packed(communicator& in, const reduced_buffers& of, const reduction& by, std::size_t bytes) noexcept {
+  std::array<std::byte, packed_bytes_max> packed;
+  of.type.pack(of.from == MPI_IN_PLACE ? of.into : of.from, 0, packed.data(), bytes);
+  const int error = run_directly(in, [&] { return collective::allreduce({}, {packed.data(), bytes}, by); });
+  if (error == MPI_SUCCESS) of.type.unpack(of.into, 0, packed.data(), bytes);
+  return error;
+}
+
 }  // namespace
 
 int reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op, int root) noexcept {
@@ -36,6 +50,21 @@ int reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op, int 
 }
 
 int all_reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept {
+  const bool is_inplace = of.from == MPI_IN_PLACE;
+  const reduction* const predefined = find_reduction(op, of.type);
+  const bool has_buffers = !is_predefined(of.into) && (is_inplace || !is_predefined(of.from));
+  if (as.request == nullptr && predefined != nullptr && has_buffers) [[likely]] {
+    std::size_t bytes = 0;
+    if (try_bytes_of_piece(of.into, of.count, of.type, bytes)) [[likely]] {
+      return run_directly(as.in, [&] {
+        const const_buffer_ref in = is_inplace ? const_buffer_ref{} : const_buffer_ref{of.from, bytes};
+        return collective::allreduce(in, {of.into, bytes}, *predefined);
+      });
+    }
+    const std::size_t elements_max = packed_bytes_max / predefined->element_bytes;
+    const auto count = static_cast<std::size_t>(of.count);
+    if (count <= elements_max) return all_reduce_packed(as.in, of, *predefined, count * predefined->element_bytes);
+  }
   return carry_out_reduction(as, of, op, [](const const_buffer_ref& in, const buffer_ref& out, const reduction& by) {
     return collective::allreduce(in, out, by);
   });
