@@ -36,6 +36,7 @@ void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
   set("PMI_FD", pmi_fd);
   set("PMI_RANK", rank);
   set("PMI_SIZE", plan.ranks);
+  set("PMI_APPNUM", program_index(plan.programs, rank));
   set("WEFT_LAUNCHER_PID", plan.launcher);
   if (!plan.ask_word.empty()) set("WEFT_RUN_ASK_WORD", plan.ask_word);
   ::setenv("WEFT_STUCK_AFTER", stuck_after, 0);  // unless the user has set it

@@ -177,6 +177,25 @@ TEST(mpi_attributes, a_copy_that_fails_leaves_none) {
   });
 }
 
+TEST(mpi_attributes, a_duplicate_has_copies_which_end_with_it) {
+  run_ranks(2, [](numbers_of_rank) {
+    journal calls;
+    char value = 0;
+    MPI_Comm copy = MPI_COMM_NULL;
+    int key = made_key(calls, copy_next<MPI_Comm>);
+    EXPECT_EQ(MPI_Comm_set_attr(MPI_COMM_WORLD, key, &value), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
+    EXPECT_EQ(value_of(copy, key), &value + 1);
+    calls.error = MPI_ERR_OTHER;
+    EXPECT_EQ(MPI_Comm_free(&copy), MPI_ERR_OTHER);  // a callback that fails keeps the communicator
+    EXPECT_EQ(value_of(copy, key), &value + 1);
+    calls.error = MPI_SUCCESS;
+    EXPECT_EQ(MPI_Comm_free_keyval(&key), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    EXPECT_EQ(calls.deleted, (std::vector<void*>{&value + 1}));
+  });
+}
+
 TEST(mpi_attributes, those_of_datatypes_are_of_the_rank_and_other_keys) {
   run_ranks(2, [](numbers_of_rank mine) {
     journal calls;

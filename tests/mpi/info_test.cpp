@@ -190,5 +190,48 @@ TEST(mpi_info, hints_that_are_known_are_read_and_reported) {
   });
 }
 
+std::string hint_of(MPI_Comm in, const char* key) {
+  MPI_Info used = MPI_INFO_NULL;
+  EXPECT_EQ(MPI_Comm_get_info(in, &used), MPI_SUCCESS);
+  const std::string out = value_of(used, key);
+  EXPECT_EQ(MPI_Info_free(&used), MPI_SUCCESS);
+  return out;
+}
+
+TEST(mpi_info, a_communicator_has_the_hints_it_was_given_and_a_duplicate_has_none) {  // MPI 5.0, 7.4.2 and 7.4.4
+  run_ranks(2, [](numbers_of_rank) {
+    MPI_Info hints = made_info();
+    for (const char* key :
+         {"mpi_assert_allow_overtaking", "mpi_assert_no_any_source", "mpi_assert_no_any_tag", "other"})
+      EXPECT_EQ(MPI_Info_set(hints, key, "true"), MPI_SUCCESS);
+    MPI_Comm made = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+    EXPECT_EQ(MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, &made), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(made, "mpi_assert_no_any_tag"), "true");
+    EXPECT_EQ(hint_of(made, "other"), "-");
+    EXPECT_FALSE(mpi::find_communicator(*mpi::current_rank(), made)->engine.is_ordered());
+    EXPECT_EQ(MPI_Comm_dup(made, &copy), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(copy, "mpi_assert_no_any_tag"), "false");
+    EXPECT_TRUE(mpi::find_communicator(*mpi::current_rank(), copy)->engine.is_ordered());
+
+    EXPECT_EQ(MPI_Comm_set_info(copy, hints), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(copy, "mpi_assert_no_any_tag"), "true");
+    EXPECT_EQ(MPI_Info_set(hints, "mpi_assert_no_any_tag", "false"), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_info(copy, hints), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(copy, "mpi_assert_no_any_tag"), "false");
+    EXPECT_EQ(MPI_Comm_set_info(made, hints), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(made, "mpi_assert_no_any_tag"), "true");  // its engine stays
+    EXPECT_EQ(MPI_Comm_set_info(copy, MPI_INFO_NULL), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Info_free(&hints), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(MPI_Comm_idup_with_info(made, MPI_INFO_NULL, &copy, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(hint_of(copy, "mpi_assert_no_any_tag"), "false");
+    EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_free(&made), MPI_SUCCESS);
+  });
+}
+
 }  // namespace
 }  // namespace weft

@@ -37,6 +37,11 @@ class Mpiexec(OutsideTest):
         program = self.compiled("hello.c")
         self.assertEqual(self.mpiexec("-n", 2, program, ":", program), hello(3))
 
+    def test_each_program_has_its_number_in_an_attribute(self):
+        program = self.compiled("program_number.c")
+        self.assertEqual(self.mpiexec("-n", 2, program, ":", program, ":", program), [
+            "rank 0 is of program 0", "rank 1 is of program 0", "rank 2 is of program 1", "rank 3 is of program 2"])
+
     def test_variables_are_for_a_program_or_for_all(self):
         show = ("sh", "-c", SHOW)
         printed = self.mpiexec("-genv", "ALL", "x", "-env", "ONE", 1, *show, ":", "-x", "ONE=2", *show, ":", *show)

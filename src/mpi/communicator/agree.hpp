@@ -12,16 +12,6 @@ namespace weft::mpi {
 struct communicator;
 struct rank_state;
 
-/// Assertions of a program by the info of a communicator (MPI 5.0, 7.4.4).
-struct message_assertions {
-  bool allow_overtaking = false;
-  bool no_any_source = false;
-  bool no_any_tag = false;
-
-  /// Whether messages need not be ordered, and no receive has a wildcard: an unordered engine does.
-  [[nodiscard]] bool allow_unordered() const noexcept { return allow_overtaking && no_any_source && no_any_tag; }
-};
-
 /// As a message has it.
 struct agreement {
   std::uint32_t context = no_context;

@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/make.hpp"
+#include "mpi/info/hints.hpp"
 #include "mpi/message/post.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -11,19 +13,21 @@
 namespace weft::mpi {
 namespace {
 
-agreement proposal_of(rank_state& rank, const communicator& of, const message_assertions* info) noexcept {
-  return proposal(rank, of, info != nullptr ? info->allow_unordered() : !of.engine.is_ordered());
+// Null: no hints, at all members. Each member has an info of its own, so all have to be asked.
+agreement proposal_of(rank_state& rank, const communicator& of, const communicator_hints* hints) noexcept {
+  return proposal(rank, of, hints != nullptr && hints->allow_unordered());
 }
 
-// Each member has an info of its own, so all have to be asked.
-collective agreeing(agreement& mine, const message_assertions* info) noexcept {
-  return info != nullptr ? vote_on(mine) : broadcast_of(mine);
+collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
+  return hints != nullptr ? vote_on(mine) : broadcast_of(mine);
 }
 
-communicator& make_copy(rank_state& rank, communicator& of, const agreement& all, communicator_memory at) {
+communicator& make_copy(rank_state& rank, communicator& of, const agreement& all, const communicator_hints* hints,
+                        communicator_memory at) {
   const agreed_communicator agreed{.context = all.context, .local = of.local, .is_ordered = all.is_unordered == 0};
   communicator& out = make_communicator(rank, of, agreed, std::move(at));
   out.topology = of.topology;
+  if (hints != nullptr) out.hints.set(*hints);
   return out;
 }
 
@@ -31,8 +35,8 @@ communicator& make_copy(rank_state& rank, communicator& of, const agreement& all
 // the time of MPI_Comm_idup (MPI 5.0, 7.4.2).
 class pending_copy final : public request_part {
  public:
-  pending_copy(const communicator& of, const agreement& proposed) noexcept
-      : agreed{proposed}, error_handler_{of.error_handler} {}
+  pending_copy(const communicator& of, const agreement& proposed, const communicator_hints* hints) noexcept
+      : agreed{proposed}, error_handler_{of.error_handler}, hints_{hints != nullptr ? *hints : communicator_hints{}} {}
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return memory_.handle(); }
   int copy_attributes_of(rank_state& rank, communicator& of) noexcept {
@@ -41,7 +45,7 @@ class pending_copy final : public request_part {
   void complete(rank_state& rank, request& of, outcome& result) noexcept override {
     if (result.error != MPI_SUCCESS) return;
     result.error = guarded([&] {
-      communicator& made = make_copy(rank, *of.of, agreed, std::move(memory_));
+      communicator& made = make_copy(rank, *of.of, agreed, &hints_, std::move(memory_));
       const MPI_Errhandler handler = error_handler_.acquire();
       made.error_handler.set(handler);
       release_error_handler(handler);
@@ -55,40 +59,71 @@ class pending_copy final : public request_part {
  private:
   communicator_memory memory_;
   error_handler_slot error_handler_;
+  communicator_hints hints_;
   attribute_list<MPI_Comm> attributes_;
 };
 
+int duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out) {
+  agreement all = proposal_of(rank, of, hints);
+  agreeing(all, hints).run(of.members);
+  communicator& made = make_copy(rank, of, all, hints, {});
+  const int error = copy_attributes(rank, of, made);
+  if (error == MPI_SUCCESS) {
+    *out = handle_of(rank, made);
+  } else {
+    made.remove_reference();
+  }
+  return error;
+}
+
+int start_duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out,
+                       MPI_Request* handle) {
+  auto copy = std::make_unique<pending_copy>(of, proposal_of(rank, of, hints), hints);
+  if (const int error = copy->copy_attributes_of(rank, of); error != MPI_SUCCESS) return error;
+  request& one = rank.requests.acquire(&of, request_operation::collective);
+  pending_copy& kept = *copy;
+  one.owned = copy.release();
+  *out = kept.handle();
+  return begin(rank, one, handle, [&] {
+    static_cast<void>(agreeing(kept.agreed, hints).post(of.members, rank.signals, {}, &one));
+    return MPI_SUCCESS;
+  });
+}
+
 }  // namespace
 
-int duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out) noexcept {
+int duplicate(rank_state& rank, communicator& of, MPI_Comm* out) noexcept {
+  return guarded([&] { return duplicate_as(rank, of, nullptr, out); });
+}
+
+int start_duplicate(rank_state& rank, communicator& of, MPI_Comm* out, MPI_Request* handle) noexcept {
+  return guarded([&] { return start_duplicate_as(rank, of, nullptr, out, handle); });
+}
+
+int duplicate_with_info(rank_state& rank, communicator& of, const info* given, MPI_Comm* out) noexcept {
   return guarded([&] {
-    agreement all = proposal_of(rank, of, info);
-    agreeing(all, info).run(of.members);
-    communicator& made = make_copy(rank, of, all, {});
-    const int error = copy_attributes(rank, of, made);
-    if (error == MPI_SUCCESS) {
-      *out = handle_of(rank, made);
-    } else {
-      made.remove_reference();
-    }
-    return error;
+    const communicator_hints hints = read_hints(given);
+    return duplicate_as(rank, of, &hints, out);
   });
 }
 
-int start_duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out,
-                    MPI_Request* handle) noexcept {
+int start_duplicate_with_info(rank_state& rank, communicator& of, const info* given, MPI_Comm* out,
+                              MPI_Request* handle) noexcept {
   return guarded([&] {
-    auto copy = std::make_unique<pending_copy>(of, proposal_of(rank, of, info));
-    if (const int error = copy->copy_attributes_of(rank, of); error != MPI_SUCCESS) return error;
-    request& one = rank.requests.acquire(&of, request_operation::collective);
-    pending_copy& kept = *copy;
-    one.owned = copy.release();
-    *out = kept.handle();
-    return begin(rank, one, handle, [&] {
-      static_cast<void>(agreeing(kept.agreed, info).post(of.members, rank.signals, {}, &one));
-      return MPI_SUCCESS;
-    });
+    const communicator_hints hints = read_hints(given);
+    return start_duplicate_as(rank, of, &hints, out, handle);
   });
 }
+
+int set_hints(communicator& of, const info* given) noexcept {
+  return guarded([&] {
+    communicator_hints hints = read_hints(given, of.hints.get());
+    if (!of.engine.is_ordered()) hints.allow_overtaking = hints.no_any_source = hints.no_any_tag = true;
+    of.hints.set(hints);
+    return MPI_SUCCESS;
+  });
+}
+
+int get_hints(const communicator& of, MPI_Info* made) noexcept { return report_hints(of.hints.get(), made); }
 
 }  // namespace weft::mpi

@@ -2,14 +2,24 @@
 #pragma once
 
 #include "mpi.h"
-#include "mpi/communicator/agree.hpp"
 
 namespace weft::mpi {
 
-/// A new communicator of the same members, with the topology. `info` null: it is as ordered as the old one.
-int duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out) noexcept;
+class info;
+struct communicator;
+struct rank_state;
+
+/// A new communicator of the same members, with the topology, and without hints (MPI 5.0, 7.4.2).
+int duplicate(rank_state& rank, communicator& of, MPI_Comm* out) noexcept;
 /// The same without waiting: `out` may be used once the request is complete.
-int start_duplicate(rank_state& rank, communicator& of, const message_assertions* info, MPI_Comm* out,
-                    MPI_Request* request) noexcept;
+int start_duplicate(rank_state& rank, communicator& of, MPI_Comm* out, MPI_Request* request) noexcept;
+/// With the hints of an info object, which may be null.
+int duplicate_with_info(rank_state& rank, communicator& of, const info* hints, MPI_Comm* out) noexcept;
+int start_duplicate_with_info(rank_state& rank, communicator& of, const info* hints, MPI_Comm* out,
+                              MPI_Request* request) noexcept;
+
+/// MPI_Comm_set_info: the kind of an engine stays, and so do the hints that allow it.
+int set_hints(communicator& of, const info* hints) noexcept;
+int get_hints(const communicator& of, MPI_Info* made) noexcept;
 
 }  // namespace weft::mpi

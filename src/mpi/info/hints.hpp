@@ -2,6 +2,8 @@
 // the library to do less.
 #pragma once
 
+#include <atomic>
+
 #include "mpi.h"
 
 namespace weft::mpi {
@@ -14,8 +16,24 @@ struct communicator_hints {
   bool no_any_tag = false;        ///< no receive has MPI_ANY_TAG
   bool exact_length = false;      ///< a message is as long as its receive buffer
 
-  /// Whether its engine may be an unordered one.
+  /// Whether messages need not be ordered, and no receive has a wildcard: an unordered engine does.
   [[nodiscard]] bool allow_unordered() const noexcept { return allow_overtaking && no_any_source && no_any_tag; }
+};
+
+/// The hints of one communicator. **Threads**: any, several at once.
+class kept_hints {
+ public:
+  [[nodiscard]] communicator_hints get() const noexcept {
+    // [hint] Nothing else is read by it: members set it in a collective call.
+    return value_.load(std::memory_order_relaxed);
+  }
+  void set(const communicator_hints& to) noexcept {
+    // [hint]
+    value_.store(to, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<communicator_hints> value_{};
 };
 
 /// `before` with the hints of an info object, which may be null: values but "true" and "false" change nothing.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mpi.h"
+#include "mpi/info/hints.hpp"
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/error_handler.hpp"
 #include "mpi/objects/lifetime.hpp"
@@ -59,6 +60,7 @@ struct communicator {
   bool is_whole_job;  // its members are the ranks of the job, in their order
   error_handler_slot error_handler;
   std::string name;
+  kept_hints hints;
   attribute_list<MPI_Comm> attributes;
   std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
 };

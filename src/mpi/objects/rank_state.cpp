@@ -1,6 +1,9 @@
 #include "mpi/objects/rank_state.hpp"
 
+#include <charconv>
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -9,6 +12,14 @@
 
 namespace weft::mpi {
 namespace {
+
+// The number of this rank's program among those of the job, where the launcher says it; 0 for one program.
+int number_of_program() noexcept {
+  const char* const text = std::getenv("PMI_APPNUM");
+  int out = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), out);
+  return out;
+}
 
 communicator_parts world_of(weft::runtime& of) {
   std::vector<std::uint32_t> all(of.size());
@@ -52,7 +63,7 @@ rank_state::rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, i
                            .io = MPI_ANY_SOURCE,
                            .host = MPI_PROC_NULL,
                            .wtime_is_global = 0,
-                           .program = 0,
+                           .program = number_of_program(),
                            .universe_size = static_cast<int>(of.size())};
 }
 
