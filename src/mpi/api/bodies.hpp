@@ -11,6 +11,7 @@
 #include "mpi/communicator/create.hpp"
 #include "mpi/communicator/duplicate.hpp"
 #include "mpi/communicator/inquiries.hpp"
+#include "mpi/communicator/split_type.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/environment/handle_numbers.hpp"
 #include "mpi/group/inquiries.hpp"

@@ -1,0 +1,15 @@
+// MPI_Comm_split_type.
+#pragma once
+
+#include "mpi.h"
+
+namespace weft::mpi {
+
+struct communicator;
+class info;
+struct rank_state;
+
+/// Members that share memory, or a resource of the kind that `given` names. `given` null: no info.
+int split_by_type(rank_state& rank, communicator& parent, int type, int key, const info* given, MPI_Comm* out) noexcept;
+
+}  // namespace weft::mpi

@@ -1,0 +1,160 @@
+// Communicators by number: held together, made and freed again and again, made by several threads at the same time; and
+// parts of communicators by hardware.
+#include <malloc.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mpi/ranks.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft {
+namespace {
+
+using test::numbers_of_rank;
+using test::run_ranks;
+
+constexpr int slower = test::under_sanitizer ? 10 : 1;
+
+int sum_of_ones(MPI_Comm comm) {
+  const int one = 1;
+  int out = 0;
+  EXPECT_EQ(MPI_Allreduce(&one, &out, 1, MPI_INT, MPI_SUM, comm), MPI_SUCCESS);
+  return out;
+}
+
+// A message of this rank to itself, among the last ones that it holds.
+int own_message(MPI_Comm comm, int value) {
+  int rank = -1, got = -1;
+  EXPECT_EQ(MPI_Comm_rank(comm, &rank), MPI_SUCCESS);
+  EXPECT_EQ(
+      MPI_Sendrecv(&value, 1, MPI_INT, rank, 0, &got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE),
+      MPI_SUCCESS);
+  return got;
+}
+
+TEST(mpi_many_communicators, ten_thousand_are_held_together) {
+  run_ranks(2, [](numbers_of_rank) {
+    std::vector<MPI_Comm> held(10'000 / slower);
+    for (MPI_Comm& each : held) ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &each), MPI_SUCCESS);
+    for (std::size_t index = 0; index < held.size(); index += 501) {
+      EXPECT_EQ(own_message(held[index], static_cast<int>(index)), static_cast<int>(index));
+      EXPECT_EQ(sum_of_ones(held[index]), 2);
+    }
+    for (MPI_Comm& each : held) ASSERT_EQ(MPI_Comm_free(&each), MPI_SUCCESS);
+  });
+}
+
+TEST(mpi_many_communicators, a_hundred_thousand_that_are_made_and_freed_leave_memory_as_it_was) {
+  run_ranks(1, [](numbers_of_rank) {
+    const auto make_and_free = [](int times) {
+      for (int time = 0; time < times; ++time) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+      }
+    };
+    make_and_free(1000);
+    if (test::under_sanitizer) {
+      make_and_free(9'000);
+      return;  // its allocator does not count
+    }
+    const auto bytes_in_use = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
+    const std::size_t before = bytes_in_use();
+    make_and_free(100'000);
+    EXPECT_LE(bytes_in_use(), before + 64 * 1024);
+  });
+}
+
+// The first member of each group gives ids to groups of several threads.
+TEST(mpi_many_communicators, threads_make_them_at_the_same_time_and_never_get_one_id_twice) {
+  constexpr int threads = 3, rounds = 20;
+  test::local_job{3}.run([](runtime& rt) {
+    mpi::rank_slot slot{.given = &rt};
+    mpi::be_thread_of(&slot);
+    int provided = 0, rank = 0;
+    EXPECT_EQ(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
+    EXPECT_EQ(provided, MPI_THREAD_MULTIPLE);
+    EXPECT_EQ(MPI_Comm_rank(MPI_COMM_WORLD, &rank), MPI_SUCCESS);
+    MPI_Group world{};
+    EXPECT_EQ(MPI_Comm_group(MPI_COMM_WORLD, &world), MPI_SUCCESS);
+    std::vector<std::thread> all;
+    for (int thread = 0; thread < threads; ++thread) {
+      all.emplace_back([&slot, world, thread] {
+        mpi::be_thread_of(&slot);
+        MPI_Comm own{};
+        EXPECT_EQ(MPI_Comm_create_group(MPI_COMM_WORLD, world, thread, &own), MPI_SUCCESS);
+        for (int round = 0; round < rounds / (test::under_sanitizer ? 4 : 1); ++round) {
+          MPI_Comm copy{}, again{}, later{}, part{};
+          MPI_Request request{};
+          EXPECT_EQ(MPI_Comm_dup(own, &copy), MPI_SUCCESS);
+          EXPECT_EQ(MPI_Comm_idup(own, &later, &request), MPI_SUCCESS);
+          EXPECT_EQ(MPI_Comm_create_group(MPI_COMM_WORLD, world, thread, &again), MPI_SUCCESS);
+          EXPECT_EQ(MPI_Comm_split(copy, 0, 0, &part), MPI_SUCCESS);
+          EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          for (MPI_Comm* each : {&copy, &again, &later, &part}) {
+            EXPECT_EQ(sum_of_ones(*each), 3);
+            EXPECT_EQ(own_message(*each, thread), thread);
+            EXPECT_EQ(MPI_Comm_free(each), MPI_SUCCESS);
+          }
+        }
+        EXPECT_EQ(MPI_Comm_free(&own), MPI_SUCCESS);
+        mpi::be_thread_of(nullptr);
+      });
+    }
+    for (std::thread& each : all) each.join();
+    EXPECT_EQ(MPI_Group_free(&world), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+    mpi::be_thread_of(nullptr);
+  });
+}
+
+MPI_Comm part_of_world(int type, const char* resource = nullptr) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (resource != nullptr) {
+    EXPECT_EQ(MPI_Info_create(&info), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Info_set(info, "mpi_hw_resource_type", resource), MPI_SUCCESS);
+  }
+  MPI_Comm out = MPI_COMM_WORLD;
+  EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, info, &out), MPI_SUCCESS);
+  if (resource != nullptr) {
+    EXPECT_EQ(MPI_Info_free(&info), MPI_SUCCESS);
+  }
+  return out;
+}
+
+// The size of a part; 0: none.
+int taken_size(MPI_Comm part) {
+  if (part == MPI_COMM_NULL) return 0;
+  int out = -1;
+  EXPECT_EQ(MPI_Comm_size(part, &out), MPI_SUCCESS);
+  EXPECT_EQ(sum_of_ones(part), out);
+  EXPECT_EQ(MPI_Comm_free(&part), MPI_SUCCESS);
+  return out;
+}
+
+TEST(mpi_many_communicators, split_types_find_shared_memory_and_hardware_by_its_name) {
+  run_ranks(3, [](numbers_of_rank mine) {
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_SHARED)), 3);
+    EXPECT_EQ(taken_size(part_of_world(mine.rank == 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED)), mine.rank == 1 ? 0 : 2);
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_HW_GUIDED, "mpi_shared_memory")), 3);
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_RESOURCE_GUIDED, "mpi_shared_memory")), 3);
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_HW_GUIDED)), 0) << "no info names a resource";
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_HW_GUIDED, "no such resource")), 0);
+    // The ranks are threads of one process, which may run on the same processors.
+    for (const char* each : {"Package", "NUMANode", "L3Cache", "hwloc://L2Cache", "Core", "PU"}) {
+      const int size = taken_size(part_of_world(MPI_COMM_TYPE_HW_GUIDED, each));
+      EXPECT_TRUE(size == 0 || size == 3) << each << ": " << size;
+    }
+    EXPECT_EQ(taken_size(part_of_world(MPI_COMM_TYPE_HW_UNGUIDED)), 0) << "no resource is smaller than the whole";
+    EXPECT_EQ(taken_size(part_of_world(mine.rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_HW_UNGUIDED)),
+              mine.rank == 0 ? 0 : 2);
+    MPI_Comm made{};
+    EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, 1, 0, MPI_INFO_NULL, &made), MPI_ERR_ARG);
+    EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_NULL, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made), MPI_ERR_COMM);
+  });
+}
+
+}  // namespace
+}  // namespace weft
