@@ -150,6 +150,7 @@ void argument_values::finish() {
     const std::byte* const memory = memory_.data() + index * memory_bytes;
     const std::byte* const before = before_.data() + index * memory_bytes;
     if (!is_pointer(of.type) || of.type.starts_with("const")) continue;
+    if (of.name == "baseptr" && memory_ != before_) MPI_Free_mem(first_of<void*>(memory));
     if (kind_of(of.type) == "int" && of.name.ends_with("keyval")) objects_.end_key(of.name, first_of<int>(memory));
     if (!is_kind(kind_of(of.type))) continue;
     const auto now = first_of<std::uintptr_t>(memory), was = first_of<std::uintptr_t>(before);

@@ -182,5 +182,32 @@ TEST(mpi_arguments, several_that_are_wrong_are_refused) {
   });
 }
 
+// Of MPI_T, no argument is certainly wrong: null pointers stand for results that are not wanted. There are no
+// variables.
+TEST(mpi_arguments, of_any_value_do_no_harm_to_the_tool_interface) {
+  run_ranks(1, [](numbers_of_rank) {
+    const watch watching;
+    std::mt19937_64 random{test::random_seed()};
+    argument_values values;
+    int provided = 0;
+    EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+    for (const mpi_call& call : test::all_mpi_calls()) {
+      if (call.chapter != "tool" || call.name == "MPI_T_finalize" || call.name == "MPI_T_init_thread") continue;
+      for (int mixture = 0; mixture < mixtures(); ++mixture) {
+        values.prepare(call);
+        std::vector<std::uintptr_t> arguments = values.right();
+        for (std::size_t each = 0; each < arguments.size(); ++each) {
+          const bool is_pointer = call.parameters[each].type.ends_with("*");
+          const std::uintptr_t others[] = {0, ~std::uintptr_t{0}, 0x7fff'ffff};
+          if (random() % 2 == 0) arguments[each] = others[is_pointer ? 0 : random() % 3];
+        }
+        run(call, arguments);
+        values.finish();
+      }
+    }
+    EXPECT_EQ(MPI_T_finalize(), MPI_SUCCESS);
+  });
+}
+
 }  // namespace
 }  // namespace weft

@@ -54,6 +54,25 @@ TEST(mpi_datatypes, a_size_above_the_range_of_int_is_undefined_in_int) {
   });
 }
 
+// MPI 5.0, 3.2.5 and 5.1.11: a status of more than 2^31 elements.
+TEST(mpi_datatypes, counts_above_the_range_of_int_are_undefined_in_int) {
+  at_one_rank([] {
+    constexpr MPI_Count many = MPI_Count{3} << 31;
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Status_set_elements_c(&status, MPI_DOUBLE_INT, 2 * many), MPI_SUCCESS);
+    int count = 0, elements = 0;
+    MPI_Count count_c = 0, elements_c = 0;
+    EXPECT_EQ(MPI_Get_count(&status, MPI_DOUBLE_INT, &count), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Get_elements(&status, MPI_DOUBLE_INT, &elements), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Get_count_c(&status, MPI_DOUBLE_INT, &count_c), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Get_elements_c(&status, MPI_DOUBLE_INT, &elements_c), MPI_SUCCESS);
+    EXPECT_EQ(std::make_pair(count, elements), std::make_pair(MPI_UNDEFINED, MPI_UNDEFINED));
+    EXPECT_EQ(std::make_pair(count_c, elements_c), std::make_pair(many, 2 * many));
+    EXPECT_EQ(MPI_Get_elements_x(&status, MPI_BYTE, &elements_c), MPI_SUCCESS);
+    EXPECT_EQ(elements_c, 12 * many);
+  });
+}
+
 TEST(mpi_datatypes, predefined_and_derived_types_have_names_that_a_program_may_change) {
   run_ranks(2, [](numbers_of_rank mine) {
     EXPECT_EQ(name_of(MPI_INT), "MPI_INT");
