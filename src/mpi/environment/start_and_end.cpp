@@ -64,10 +64,12 @@ int finalize() noexcept {
     rank.runtime.barrier();
     return MPI_SUCCESS;
   });
-  if (error != MPI_SUCCESS) return raise(rank, nullptr, error, "MPI_Finalize");
+  const int result = error == MPI_SUCCESS ? error : raise(rank, nullptr, error, "MPI_Finalize");
+  // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
+  if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
   delete std::exchange(slot.state, nullptr);
-  return MPI_SUCCESS;
+  return result;
 }
 
 int is_initialized(int* flag) noexcept {

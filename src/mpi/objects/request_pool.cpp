@@ -16,7 +16,12 @@ void end_owned(request& one) noexcept { delete std::exchange(one.owned, nullptr)
 }  // namespace
 
 request_pool::~request_pool() {
-  for (request* const each : freed_) end_owned(*each);
+  // Also of persistent requests that the program has not freed.
+  for (const auto& block : blocks_) {
+    for (std::size_t index = 0; index < block_requests; ++index) {
+      if (block[index].is_done()) end_owned(block[index]);
+    }
+  }
 }
 
 std::unique_lock<std::mutex> request_pool::lock() {
