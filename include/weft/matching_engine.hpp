@@ -58,8 +58,9 @@ inline constexpr std::uint32_t matching_engine_ids_max = 0x8000'0000;
 /// The engine that every runtime has: unordered, matches by policy. **Source**: yan2025-lci, 4.3.2.
 inline constexpr std::uint32_t default_matching_engine = 0xffff'ff00;
 
-/// The engine of all groups (group.hpp), whose tags are the library's.
-inline constexpr std::uint32_t group_matching_engine = 0xffff'ff01;
+/// The engine of all groups (group.hpp), whose tags are the library's. In tables by ids, small ids of the program's own
+/// never collide with the last one.
+inline constexpr std::uint32_t group_matching_engine = 0xffff'ffff;
 
 /// For receives of ordered engines: matches messages of every rank, as `MPI_ANY_SOURCE` does.
 inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
