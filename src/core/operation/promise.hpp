@@ -81,6 +81,10 @@ class promise {
   }
   /// Whether a call waits for each of its operations: their contexts are `awaited_call`s.
   [[nodiscard]] static bool is_of_calls(const completion& object) noexcept { return object.is_of_calls_; }
+  /// What takes the place of `object.signal` for simple receives; null: nothing does.
+  [[nodiscard]] static completion::receive_function received_by(const completion& object) noexcept {
+    return object.received_;
+  }
   /// The count of `object`, if it is a counter: a signal without error changes nothing else. Else null.
   [[nodiscard]] static std::atomic<std::uint64_t>* count_of(completion& object) noexcept { return object.count_; }
 };
