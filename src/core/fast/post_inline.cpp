@@ -114,6 +114,25 @@ net::header send_under(match_policy policy, std::uint64_t tag,
                                  bytes);
 }
 
+// A short send in an ordered engine that is not one word on a device of one thread's own.
+[[gnu::noinline]] status post_send_in_order_simple(core::device_state& through, detail::message_target to,
+                                                   core::engine_state& engine, detail::ordinary_bytes bytes,
+                                                   const detail::rest_of_send& rest) {
+  const bool is_simple = base::has_fast_paths && through.marks().is_unasked_rank(to.peer()) && bytes.address != nullptr;
+  net::outgoing* const ring = is_simple ? through.routes().known_ring(to) : nullptr;
+  if (ring == nullptr) [[unlikely]]
+    return post_send_in_slow(through, to, engine, bytes, rest);
+  net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+  const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
+  const auto count = static_cast<std::uint32_t>(bytes.bytes);
+  if (ring->push(through.marks().is_shared(), header, bytes.address, count, false, begin) != net::post_result::ok)
+      [[unlikely]] {
+    return post_send_in_slow(through, to, engine, bytes, rest);
+  }
+  through.counts().posted(operation::send, count);
+  return status::done();
+}
+
 // In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
 [[gnu::noinline]] status post_send_in_order(core::device_state& through, detail::message_target to,
                                             core::engine_state& engine, detail::ordinary_bytes bytes,
@@ -130,7 +149,7 @@ net::header send_under(match_policy policy, std::uint64_t tag,
   const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, begin);
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_in_slow(through, to, engine, bytes, rest);
+  return post_send_in_order_simple(through, to, engine, bytes, rest);
 }
 
 }  // namespace

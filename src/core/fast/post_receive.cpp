@@ -13,6 +13,10 @@
 namespace weft::core::fast {
 namespace {
 
+bool is_good(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer) noexcept {
+  return dev.marks().is_unasked_rank(from.peer()) && buffer.address != nullptr && buffer.bytes <= buffer_bytes_max;
+}
+
 // Sets the operation of a common receive, except for the step that it has reached.
 [[gnu::always_inline]] inline match_key describe(engine_state& engine, operation_state& receive,
                                                  detail::message_source from, detail::ordinary_buffer into,
@@ -104,6 +108,14 @@ namespace {
                               {.tag = tag, .engine = {engine.id, engine}, .policy = from.policy(), .context = context});
 }
 
+// A receive in an engine that matches by policy in the table.
+[[gnu::noinline]] status post_by_policy(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer,
+                                        completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  if (base::has_fast_paths && is_good(dev, from, buffer)) [[likely]]
+    return post_receive(dev, from, buffer, local, tag, context, engine);
+  return post_checked_in(dev, from, buffer, local, tag, context, engine);
+}
+
 // Posts a receive in its ordered engine, from the state on that `fast_post` has left it in. Before this returns, the
 // operation may be complete.
 [[gnu::noinline]] status end_in_order(device_state& dev, operation_state& receive, fast_posted reached) noexcept {
@@ -126,27 +138,39 @@ namespace {
   return status::posted(ticket);
 }
 
+// Whether it is the common receive in an ordered engine: it names rank and tag.
+[[gnu::always_inline]] inline bool is_good_in_order(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
+                      const engine_state& engine) noexcept {
+  return base::has_fast_paths && is_good(dev, from, into) && engine.home == &dev.runtime() &&
+         engine.kind == engine_kind::ordered && from.policy() == match_policy::rank_tag;
+}
+
 // For a device that keeps no receives, or has none now.
 [[gnu::noinline]] status post_in_order_slow(device_state& dev, detail::message_source from,
                                             detail::ordinary_buffer into, completion& local, std::uint64_t tag,
-                                            void* context, engine_state& engine) noexcept {
+                                            void* context, engine_state& engine) {
   operation_state* const receive = dev.own_receives().get();
   if (receive == nullptr) [[unlikely]]
     return post_checked_in(dev, from, into, local, tag, context, engine);
-  static_cast<void>(describe(engine, *receive, from, into, tag, context));
+  static_cast<void>(describe(engine, *receive, {from.peer(), match_policy::rank_tag}, into, tag, context));
   receive->will_signal(local);
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [own] until it is in the engine
   receive->reach(step::wait_for_match);
-  return end_in_order(dev, *receive, fast_posted::no);
+  if (const fast_posted reached = engine.ordered->fast_post(*receive); reached != fast_posted::inserted) [[unlikely]]
+    return end_in_order(dev, *receive, reached);
+  dev.counts().posted(operation::receive, into.bytes);
+  return status::posted(ticket);
 }
 
-// The common receive in an ordered engine; it names rank and tag.
+// A receive in an engine that does not match by policy in the table; mostly the common one in an ordered engine.
 [[gnu::noinline]] status post_in_order(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
-                                       completion& local, std::uint64_t tag, void* context,
-                                       engine_state& engine) noexcept {
+                                       completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  if (!is_good_in_order(dev, from, into, engine)) [[unlikely]]
+    return post_checked_in(dev, from, into, local, tag, context, engine);
   if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
     return post_in_order_slow(dev, from, into, local, tag, context, engine);
   operation_state& receive = dev.own_receives().take();
-  static_cast<void>(describe(engine, receive, from, into, tag, context));
+  static_cast<void>(describe(engine, receive, {from.peer(), match_policy::rank_tag}, into, tag, context));
   receive.will_signal_here(local);
   const std::uint64_t ticket = receive.ticket.load(std::memory_order_relaxed);  // [own] until it is in the engine
   receive.reach(step::wait_for_match);
@@ -161,10 +185,6 @@ namespace {
                                       completion& local, std::uint64_t tag, void* context) {
   return post_receive_checked(dev, from.peer(), target_payload{buffer}, local,
                               {.tag = tag, .policy = from.policy(), .context = context});
-}
-
-bool is_good(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer) noexcept {
-  return dev.marks().is_unasked_rank(from.peer()) && buffer.address != nullptr && buffer.bytes <= buffer_bytes_max;
 }
 
 }  // namespace
@@ -183,13 +203,8 @@ weft::status weft::detail::fast_post_recv(core::device_state& through, message_s
 weft::status weft::detail::fast_recv_in(core::device_state& through, message_source from,
                                         detail::ordinary_buffer buffer, completion& local, std::uint64_t tag,
                                         void* context, core::engine_state& engine) {
-  if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
-    if (engine.home_of_simple == &through.runtime())
-      return core::fast::post_receive(through, from, buffer, local, tag, context, engine);
-    if (engine.home == &through.runtime() && engine.kind == core::engine_kind::ordered &&
-        from.policy() == match_policy::rank_tag) {
-      return core::fast::post_in_order(through, from, buffer, local, tag, context, engine);
-    }
-  }
-  return core::fast::post_checked_in(through, from, buffer, local, tag, context, engine);
+  // Calls in tail position with the arguments in their places, so that no register is saved before them.
+  if (engine.home_of_simple != &through.runtime())
+    return core::fast::post_in_order(through, from, buffer, local, tag, context, engine);
+  return core::fast::post_by_policy(through, from, buffer, local, tag, context, engine);
 }

@@ -1,7 +1,8 @@
 // The receives that wait in an ordered engine (ordered_matching.hpp): a queue for each key of each policy, and a stamp
-// by which the oldest of several queues is found.
+// by which the oldest of several queues is found. A receive that names rank and tag and waits alone, as that of a
+// program which waits for one message after another, is in no queue: the next one puts it into its queue.
 //
-// Cost: constant; one queue while no receive leaves rank or tag open. **Threads**: one at a time, but for the locations
+// Cost: constant; one comparison for a receive that waits alone, one queue while no receive leaves rank or tag open. **Threads**: one at a time, but for the locations
 // of nodes, which threads read that cancel a receive.
 #pragma once
 
@@ -50,6 +51,7 @@ class basic_posted_receives {
   void append(node& receive) noexcept {
     const match_policy by = receive.key.policy();
     WEFT_ASSERT_CHECKED(by <= match_policy::none);
+    end_alone();
     if (by != match_policy::rank_tag) ++open_;
     queues_[index_of(by)].append(receive);
     note_posted(receive);
@@ -59,14 +61,25 @@ class basic_posted_receives {
   [[nodiscard]] [[gnu::always_inline]] bool try_append_named(node& receive) noexcept {
     constexpr match_policy by = match_policy::rank_tag;
     WEFT_ASSERT_CHECKED(receive.key.policy() == by);
-    if (!queues_[index_of(by)].try_append(receive, by)) [[unlikely]]
+    auto& named = queues_[index_of(by)];
+    if (alone_ == nullptr && open_ == 0 && named.is_empty()) {
+      alone_ = &receive;
+    } else if (alone_ != nullptr || !named.try_append(receive, by)) [[unlikely]] {
       return false;
+    }
     note_posted(receive);
     return true;
   }
 
   /// Takes out the oldest receive that matches a message with this key, or null.
   [[nodiscard]] [[gnu::always_inline]] node* take_oldest(const match_key& key) noexcept {
+    if (alone_ != nullptr) {
+      node* const only = alone_;
+      if (!(only->key == key)) return nullptr;
+      alone_ = nullptr;
+      note_gone(*only);
+      return only;
+    }
     if (open_ != 0) [[unlikely]]
       return take_oldest_of_any(key);
     constexpr match_policy by = match_policy::rank_tag;
@@ -84,14 +97,19 @@ class basic_posted_receives {
   /// It must wait here.
   void remove(node& receive) noexcept {
     const match_policy by = receive.key.policy();
-    queues_[index_of(by)].remove(receive);
-    if (by != match_policy::rank_tag) --open_;
+    if (&receive == alone_) {
+      alone_ = nullptr;
+    } else {
+      queues_[index_of(by)].remove(receive);
+      if (by != match_policy::rank_tag) --open_;
+    }
     note_gone(receive);
   }
 
   /// Takes all receives out and calls `visit(node&)` for each.
   template <class Visit>
   void take_all(const Visit& visit) noexcept {
+    end_alone();
     open_ = 0;
     for (auto& each : queues_) {
       each.take_all([&](node& receive) {
@@ -103,10 +121,11 @@ class basic_posted_receives {
   /// Calls `visit(const node&)` for each.
   template <class Visit>
   void each(const Visit& visit) const {
+    if (alone_ != nullptr) visit(static_cast<const node&>(*alone_));
     for (const auto& by_policy : queues_) by_policy.each(visit);
   }
   [[nodiscard]] std::size_t size() const noexcept {
-    std::size_t out = 0;
+    std::size_t out = alone_ != nullptr ? 1 : 0;
     for (const auto& each : queues_) out += each.size();
     return out;
   }
@@ -118,6 +137,13 @@ class basic_posted_receives {
   }
 
  private:
+  // The receive that waits alone is in its queue from now on.
+  void end_alone() noexcept {
+    if (alone_ == nullptr) return;
+    queues_[index_of(match_policy::rank_tag)].append(*alone_);
+    alone_ = nullptr;
+  }
+
   [[gnu::always_inline]] void note_posted(node& receive) noexcept {
     receive.stamp = posted_++;
     // [ordered.posted] relaxed -> [ordered.still]: under the lock.
@@ -141,7 +167,8 @@ class basic_posted_receives {
 
   std::uint32_t location_ = new_ordered_location();
   std::uint64_t posted_ = 0;
-  std::size_t open_ = 0;  // receives that leave rank or tag open
+  std::size_t open_ = 0;   // receives that leave rank or tag open
+  node* alone_ = nullptr;  // the only receive, if it names rank and tag; null: all are in queues
   std::array<keyed_queues<node>, ordered_policy_count> queues_;
 };
 
