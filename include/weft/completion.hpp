@@ -195,7 +195,7 @@ class completion {
 
   /// For the constructor of a class of your own: short messages that a receive has got in full, into one buffer of
   /// ordinary memory, may be given to `function` instead of to `signal`, in a third of the time. `context` is the
-  /// receive's; the bytes are those that were written.
+  /// receive's, and `bytes` says how many were written.
   ///
   /// **Blocking**: `function` may not block, and may call nothing of this library. **Threads**: as of `signal`.
   void take_receives_by(receive_function function) noexcept { received_ = function; }

@@ -139,8 +139,8 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
 }
 
 // Whether it is the common receive in an ordered engine: it names rank and tag.
-[[gnu::always_inline]] inline bool is_good_in_order(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
-                      const engine_state& engine) noexcept {
+[[gnu::always_inline]] inline bool is_good_in_order(device_state& dev, detail::message_source from,
+                                                    detail::ordinary_buffer into, const engine_state& engine) noexcept {
   return base::has_fast_paths && is_good(dev, from, into) && engine.home == &dev.runtime() &&
          engine.kind == engine_kind::ordered && from.policy() == match_policy::rank_tag;
 }

@@ -7,17 +7,20 @@
 
 namespace weft::core::fast {
 
-[[gnu::noinline]] const completion* end_directly(device_state& dev, operation_state& receive, std::uint32_t source,
+[[gnu::noinline]] const completion* end_by_function(device_state& dev, operation_state& receive, std::uint32_t source,
+                                                    std::uint64_t tag, std::uint32_t bytes) noexcept {
+  completion& object = *receive.owed.target;
+  void* const context = receive.owed.context;
+  promise::begin(object);
+  dev.own_receives().put(receive);
+  promise::received_by(object)(context, source, tag, bytes);
+  promise::end(object);
+  return &object;
+}
+
+[[gnu::noinline]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
                                              std::uint64_t tag, std::uint32_t bytes) noexcept {
   completion& object = *receive.owed.target;
-  if (const completion::receive_function received = promise::received_by(object); received != nullptr) {
-    void* const context = receive.owed.context;
-    promise::begin(object);
-    dev.own_receives().put(receive);
-    received(context, source, tag, bytes);
-    promise::end(object);
-    return &object;
-  }
   if (!promise::is_of_calls(object)) return nullptr;
   auto& call = *static_cast<awaited_call*>(receive.owed.context);
   detail::raw_record& raw = call.record.raw();

@@ -26,13 +26,17 @@ namespace fast {
 [[nodiscard]] const void* take_word_in_order(device_state& dev, std::uint32_t source, std::uint64_t id_and_sequence,
                                              const std::byte* tag_and_payload, engine_state& engine) noexcept;
 
-/// Ends a receive whose completion object takes receives by a function, or the call that waits for it, if that object is
-/// a blocking device's. **Returns** the object; null: nothing has happened.
-[[nodiscard]] const completion* end_directly(device_state& dev, operation_state& receive, std::uint32_t source,
+/// Ends a receive whose completion object takes receives by a function. **Returns** that object.
+[[nodiscard]] const completion* end_by_function(device_state& dev, operation_state& receive, std::uint32_t source,
+                                                std::uint64_t tag, std::uint32_t bytes) noexcept;
+/// Ends the call that waits for the receive, if the completion object is a blocking device's. **Returns** that object;
+/// null: nothing has happened.
+[[nodiscard]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
                                          std::uint64_t tag, std::uint32_t bytes) noexcept;
 
 /// For a receive into one piece: signals its completion object if it is a counter, a queue with room, one that takes
-/// receives by a function, or a blocking device's, without building a record first. Answers that object; null: nothing has happened.
+/// receives by a function, or a blocking device's, without building a record first. Answers that object; null: nothing
+/// has happened.
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
@@ -40,7 +44,10 @@ namespace fast {
   detail::laned_queue<detail::raw_record>* const queue = promise::queue_of(object);
   if (queue == nullptr) {
     std::atomic<std::uint64_t>* const count = promise::count_of(object);
-    if (count == nullptr) return end_directly(dev, receive, source, tag, bytes);
+    if (count == nullptr) {
+      return promise::received_by(object) != nullptr ? end_by_function(dev, receive, source, tag, bytes)
+                                                     : end_call(dev, receive, source, tag, bytes);
+    }
     promise::begin(object);
     // [receive.count] release -> [counter.value]: the message in the buffer.
     count->fetch_add(1, std::memory_order_release);

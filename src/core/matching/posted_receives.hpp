@@ -2,8 +2,8 @@
 // by which the oldest of several queues is found. A receive that names rank and tag and waits alone, as that of a
 // program which waits for one message after another, is in no queue: the next one puts it into its queue.
 //
-// Cost: constant; one comparison for a receive that waits alone, one queue while no receive leaves rank or tag open. **Threads**: one at a time, but for the locations
-// of nodes, which threads read that cancel a receive.
+// Cost: constant; one comparison for a receive that waits alone, one queue while no receive leaves rank or tag open.
+// **Threads**: one at a time, but for the locations of nodes, which threads read that cancel a receive.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,14 @@ class basic_posted_receives {
     auto& named = queues_[index_of(by)];
     if (alone_ == nullptr && open_ == 0 && named.is_empty()) {
       alone_ = &receive;
-    } else if (alone_ != nullptr || !named.try_append(receive, by)) [[unlikely]] {
-      return false;
+    } else {
+      if (alone_ != nullptr) {
+        if (!named.try_append(*alone_, by)) [[unlikely]]
+          return false;
+        alone_ = nullptr;
+      }
+      if (!named.try_append(receive, by)) [[unlikely]]
+        return false;
     }
     note_posted(receive);
     return true;
