@@ -66,6 +66,7 @@ double ratio_of(const aimed& each, std::uint32_t ranks) {
 }  // namespace
 
 goal aim_of(const point& measured) {
+  if (is_of_mpi(measured)) return aim_of_mpi(measured);
   for (const aimed& each : aims) {
     if (each.metric != measured.kind || each.bytes != measured.bytes || each.threads != measured.threads) continue;
     const bool is_short = each.bytes <= 8 && measured.group.ranks == 2 && measured.threads == 1;

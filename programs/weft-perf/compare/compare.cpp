@@ -170,6 +170,9 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
     if (const std::string best = each.best_peer(); !best.empty()) {
       each.aim.paired = paired_ratios(mine, by_label(samples.at(best), near_below_ns), like.more_is_better);
     }
+    if (const auto beside = samples.find(like.aim.beside); beside != samples.end()) {
+      each.aim.taken = paired_ratios(mine, by_label(beside->second, near_below_ns), !like.more_is_better);
+    }
     out.push_back(std::move(each));
   }
   return out;
@@ -177,7 +180,18 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
 
 namespace {
 
+// Weft's MPI is in Weft's place.
+std::vector<contestant> contestants_of_mpi(const suite& of, const peer_list& peers, const options& chosen) {
+  std::vector<contestant> all{peers.own_mpi.front(), of.has_blocks ? peers.own_mpi.back() : weft_by_own_calls(chosen)};
+  const std::vector<contestant>& others = of.has_blocks        ? peers.with_blocks
+                                          : of.takes_all_ranks ? peers.of_all_ranks
+                                                               : peers.mpis;
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
 std::vector<contestant> contestants_of(const suite& of, const peer_list& peers, const options& chosen) {
+  if (of.of_mpi) return contestants_of_mpi(of, peers, chosen);
   std::vector<contestant> all{weft_itself(chosen)};
   const auto add = [&all](const std::vector<contestant>& more) { all.insert(all.end(), more.begin(), more.end()); };
   if (of.alone) {
@@ -204,12 +218,15 @@ void run_suites(const options& chosen, const std::vector<suite>& suites, printer
   const temporary_folder folder;
   peer_list peers;
   if (count(&suite::alone) != all) add_mpi_peers(peers, chosen, folder.path());
-  if (count(&suite::alone) + count(&suite::takes_all_ranks) != all) {
+  if (count(&suite::of_mpi) != 0) add_own_mpi(peers, chosen, folder.path());
+  if (std::any_of(suites.begin(), suites.end(),
+                  [](const suite& each) { return !each.alone && !each.takes_all_ranks && !each.of_mpi; })) {
     add_ucx_peer(peers);
     add_libfabric_peer(peers);
   }
   out.name_absent(peers.absent);
   for (const suite& each : suites) {
+    if (each.of_mpi && peers.own_mpi.empty()) continue;
     contest between{contestants_of(each, peers, chosen), each.points};
     for (std::uint32_t round = 0; round < each.rounds; ++round) between.round(round);
     between.print(out, chosen, each.alone ? std::vector<std::string>{} : peers.absent);

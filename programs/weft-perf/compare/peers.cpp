@@ -125,6 +125,12 @@ contestant weft_unbound(const options& chosen) {
           [pin = pinning_of(chosen.bench)](const std::vector<point>& points) { return run_weft(pin, points, "none"); }};
 }
 
+contestant weft_by_own_calls(const options& chosen) {
+  contestant out = weft_itself(chosen);
+  out.name = own_weft;
+  return out;
+}
+
 std::vector<contestant> weft_by_algorithms(const options& chosen) {
   std::vector<std::string> names = chosen.algorithms;
   if (names == std::vector<std::string>{"all"})

@@ -27,6 +27,8 @@ struct peer_list {
   std::vector<contestant> with_blocks;    ///< each MPI by its vector type, and by loops
   std::vector<contestant> with_defaults;  ///< programs of `uses_defaults`, as launchers start them, and bound
   std::vector<contestant> of_all_ranks;   ///< that measure points in which all ranks take part together
+  std::vector<contestant> mpis;           ///< of `present`, the MPIs
+  std::vector<contestant> own_mpi;        ///< Weft's, under the name of Weft, and by loops; none: not installed
   std::vector<std::string> absent;        ///< peers that are not installed
 };
 
@@ -38,6 +40,9 @@ struct peer_list {
 
 /// Weft where no rank is bound, to compare with weft-run's default.
 [[nodiscard]] contestant weft_unbound(const options& chosen);
+
+/// Weft by its own calls, beside its MPI.
+[[nodiscard]] contestant weft_by_own_calls(const options& chosen);
 
 /// Weft by each algorithm that is named, as `Weft, by ring`; where an operation has no such one, it takes no part.
 [[nodiscard]] std::vector<contestant> weft_by_algorithms(const options& chosen);
@@ -52,6 +57,7 @@ struct peer_list {
 
 /// Each adds the peers that it finds to the list, and builds their programs in `folder`.
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder);
+void add_own_mpi(peer_list& to, const options& chosen, const std::string& folder);
 void add_ucx_peer(peer_list& to);
 void add_libfabric_peer(peer_list& to);
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "weft-perf/compare/peers.hpp"
+#include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/error.hpp"
 
@@ -145,7 +146,29 @@ void add_of_all_ranks(peer_list& to, mpi_runner one, bool yields) {
   to.of_all_ranks.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
 }
 
+// The program for an MPI, made of the one source; empty: it does not compile.
+std::string compiled_for(const std::string& name, const std::string& wrapper, const options& chosen,
+                         const std::string& program) {
+  const launched compiled = run_program(
+      {wrapper, "-O2", "-std=gnu11", peer_source(chosen, "mpi_peer.c"), "-o", program, "-lpthread"}, compile_limit_s);
+  if (compiled.exit_code == 0) return program;
+  fmt::print(stderr, "weft-perf: {} does not compile for {}: {}\n", "mpi_peer.c", name, compiled.last_error());
+  return {};
+}
+
 }  // namespace
+
+void add_own_mpi(peer_list& to, const options& chosen, const std::string& folder) {
+  const std::string program =
+      compiled_for("Weft's MPI", program_folder() + "/weft-mpicc", chosen, folder + "/mpi_peer_of_weft");
+  if (program.empty()) return;
+  const mpi_runner one{.name = "Weft", .start = {program_folder() + "/weft-run"}, .program = program};
+  to.own_mpi.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+  to.own_mpi.push_back({std::string{mpi_by_loops}, [one](std::vector<point> points) {
+                          for (point& each : points) each.blocks.by_loops = true;
+                          return one.run(points);
+                        }});
+}
 
 void add_mpi_peers(peer_list& to, const options& chosen, const std::string& folder) {
   for (const mpi& each : candidates(chosen)) {
@@ -155,12 +178,9 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       to.absent.push_back(each.name);
       continue;
     }
-    const std::string program = fmt::format("{}/mpi_peer{}", folder, to.present.size());
-    const launched compiled =
-        run_program({*wrapper, "-O2", "-std=gnu11", peer_source(chosen, "mpi_peer.c"), "-o", program, "-lpthread"},
-                    compile_limit_s);
-    if (compiled.exit_code != 0) {
-      fmt::print(stderr, "weft-perf: {} does not compile for {}: {}\n", "mpi_peer.c", each.name, compiled.last_error());
+    const std::string program =
+        compiled_for(each.name, *wrapper, chosen, fmt::format("{}/mpi_peer{}", folder, to.present.size()));
+    if (program.empty()) {
       to.absent.push_back(each.name);
       continue;
     }
@@ -189,6 +209,7 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
     as_users.start = {*launcher};
     add_with_defaults(to, as_users, {"--bind-to", "core"});
   }
+  to.mpis = to.present;
 }
 
 }  // namespace weft::perf

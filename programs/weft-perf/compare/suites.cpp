@@ -155,6 +155,7 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
     std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
   }
   for (const suite& each : suites_of_all_ranks(chosen, seconds / 5)) out.push_back(each);
+  for (const suite& each : mpi_suites(chosen, seconds)) out.push_back(each);
   std::erase_if(out, [](const suite& each) { return each.points.empty(); });
   return out;
 }

@@ -26,6 +26,7 @@ std::string text_of(const goal& of) {
   const auto aim = [](double wanted) { return wanted > 0 ? fmt::format(" (aim {:.3g})", wanted) : std::string{}; };
   std::string out;
   if (of.paired.rounds != 0) out += fmt::format("  paired {:.2f}{}", of.paired.median, aim(of.ratio));
+  if (of.taken.rounds != 0) out += fmt::format("  {:.2f} times {}{}", of.taken.median, of.beside, aim(of.times));
   if (of.in_messages > 0) out += fmt::format("  {:.2f} messages{}", of.in_messages, aim(of.messages));
   return out;
 }
@@ -55,7 +56,8 @@ std::optional<double> figure::ratio() const {
 
 bool figure::meets_aim() const {
   const bool is_ahead = aim.paired.rounds == 0 || aim.paired.median >= aim.ratio;
-  return is_ahead && (aim.messages == 0 || aim.in_messages <= aim.messages);
+  const bool is_beside = aim.times == 0 || aim.taken.rounds == 0 || aim.taken.median <= aim.times;
+  return is_ahead && is_beside && (aim.messages == 0 || aim.in_messages <= aim.messages);
 }
 
 std::optional<double> figure::fraction() const {
@@ -103,9 +105,14 @@ std::string to_json(const figure& of) {
   out["ratio"] = or_null(of.ratio());
   if (of.aim.paired.rounds != 0) out["paired_ratio"] = to_object(of.aim.paired);
   if (of.aim.in_messages > 0) out["messages"] = rounded(of.aim.in_messages);
+  if (of.aim.taken.rounds != 0) {
+    out["beside"] = of.aim.beside;
+    out["times"] = to_object(of.aim.taken);
+  }
+  if (of.aim.times > 0) out["times_aim"] = of.aim.times;
   if (of.aim.ratio > 0) out["aim"] = of.aim.ratio;
   if (of.aim.messages > 0) out["messages_aim"] = of.aim.messages;
-  if (of.aim.ratio > 0 || of.aim.messages > 0) out["meets_aim"] = of.meets_aim();
+  if (of.aim.ratio > 0 || of.aim.messages > 0 || of.aim.times > 0) out["meets_aim"] = of.meets_aim();
   out["peers"] = json::object();
   for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
   if (!of.absent.empty()) out["absent"] = of.absent;

@@ -17,11 +17,14 @@ namespace weft::perf {
 /// Weft once more, in a comparison with MPI: shown beside the others, but no peer.
 inline constexpr std::string_view unbound_weft = "Weft, unbound";
 inline constexpr std::string_view threads_weft = "Weft, threads";
+/// What Weft's MPI is held against: Weft's own calls, or its own vectors packed and unpacked by loops.
+inline constexpr std::string_view own_weft = "Weft, own calls";
+inline constexpr std::string_view mpi_by_loops = "Weft's MPI, by loops";
 /// Begins the name of Weft by an algorithm, or by loops.
 inline constexpr std::string_view weft_by = "Weft, by ";
 inline constexpr std::string_view weft_by_loops = "Weft, by loops";
 inline constexpr std::string_view weft_side_by_side = "Weft, side by side in packets";
-inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side};
+inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side, own_weft, mpi_by_loops};
 
 struct figure {
   std::string claim;
