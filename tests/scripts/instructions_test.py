@@ -57,6 +57,14 @@ class Kept(unittest.TestCase):
         self.assertEqual(instructions.grown_beyond(counted(60.0, 42.0), self.kept["messages"], 1.02), [])
         self.assertEqual(len(instructions.grown_beyond(counted(60.0, 42.1), self.kept["messages"], 1.02)), 1)
 
+    def test_a_test_of_one_request_may_take_a_fiftieth_more_while_others_wait(self):
+        def tested(alone, among_many):
+            return {instructions.ALONE: {"test": alone}, instructions.AMONG_MANY: {"test": among_many}}
+
+        self.assertEqual(instructions.slowed_by_others(tested(100.0, 102.0)), [])
+        self.assertEqual(len(instructions.slowed_by_others(tested(100.0, 102.1))), 1)
+        self.assertEqual(instructions.slowed_by_others(counted(60.0, 40.0)), [])
+
     def test_the_file_of_the_repository_has_no_sum_below_its_least(self):
         for each in json.loads((SOURCE / "perf/instructions.json").read_text())["messages"].values():
             self.assertLessEqual(each["least"], each["total"])

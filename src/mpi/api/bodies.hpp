@@ -22,6 +22,7 @@
 #include "mpi/message/complete.hpp"
 #include "mpi/message/counts.hpp"
 #include "mpi/message/exchange.hpp"
+#include "mpi/message/fast_messages.hpp"
 #include "mpi/message/generalized.hpp"
 #include "mpi/message/persistent.hpp"
 #include "mpi/message/point_to_point.hpp"

@@ -17,6 +17,19 @@ VALUE = """{returns} P{name}({prototype}) {{
 """
 # Of functions that may be called before MPI_Init and after MPI_Finalize.
 ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
+# Of functions that have a fast path: their general path is a function of its own, so that the fast one saves few registers.
+FAST = """
+{returns} P{name}({prototype}) {{
+  rank_state* const here = current_rank();
+  if (here != nullptr) [[likely]] {{
+    static_assert(noexcept({fast}));
+    const int failure = {fast};
+    if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;
+    if (failure != not_fast) [[unlikely]] return raise(*here, find_communicator(*here, comm), failure, "{name}");
+  }}
+  return any_{name}({arguments});
+}}
+"""
 ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
 """
 ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")));
@@ -67,10 +80,13 @@ def definition(function, objects, checks):
     raised = 'raise_anywhere(here, failure, "{name}")' if function.runs_anywhere else 'raise(*here, {object}, failure, "{name}")'
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
-    head = f"{function.returns} P{function.name}({function.prototype}) {{\n"
+    fast = function.lines.get("fast")
+    name = f"[[gnu::noinline]] static {function.returns} any_{function.name}" if fast else f"{function.returns} P{function.name}"
+    head = f"{name}({function.prototype}) {{\n"
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
-        return head + body_of(function, objects, checks, raised.format(**values)) + "}\n"
+        tail = FAST.format(**values, fast=fast, arguments=", ".join(one.name for one in function.parameters)) if fast else ""
+        return head + body_of(function, objects, checks, raised.format(**values)) + "}\n" + tail
     found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1],
                   object_of(function))
     return head + "".join(line + "\n" for line in found) + ABSENT.format(**values) + "}\n"

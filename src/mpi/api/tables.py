@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KEYS = ("when", "unchecked", "early", "body")
+KEYS = ("when", "unchecked", "early", "fast", "body")
 
 
 class TableError(Exception):

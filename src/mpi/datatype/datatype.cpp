@@ -14,6 +14,11 @@ part all_of(const type_map& map) {
   return repeat(map.data, std::numeric_limits<std::int64_t>::max() / map.size(), map.extent());
 }
 
+// Whether the data of any count of elements, as far as they fit, lie one behind the other from the address on.
+bool are_dense(const type_map& map, const part& all) noexcept {
+  return map.data.blocks == nullptr && map.data.displacement == 0 && all.blocks == nullptr && all.bytes > map.size();
+}
+
 constexpr layout_functions copies_of_type{
     .pack = [](const void* type, const void* address, std::uint64_t offset, std::byte* to,
                std::size_t bytes) { return static_cast<const datatype*>(type)->pack(address, offset, to, bytes); },
@@ -26,7 +31,9 @@ constexpr layout_functions copies_of_type{
 }  // namespace
 
 datatype::datatype(type_map&& map, recipe&& from)
-    : map_{std::move(map)}, all_{all_of(map_)}, layout_{copies_of_type, this}, recipe_{std::move(from)} {}
+    : map_{std::move(map)}, all_{all_of(map_)}, layout_{copies_of_type, this}, recipe_{std::move(from)} {
+  map_.is_dense = are_dense(map_, all_);
+}
 
 datatype::datatype(std::uint32_t handle, std::string_view name, type_map&& map, bool is_absent)
     : map_{std::move(map)},
@@ -35,19 +42,15 @@ datatype::datatype(std::uint32_t handle, std::string_view name, type_map&& map, 
       name_{name},
       handle_{handle},
       is_absent_{is_absent},
-      is_committed_{!is_absent} {}
+      is_committed_{!is_absent} {
+  map_.is_dense = are_dense(map_, all_);
+}
 
-const_buffer_ref datatype::buffer(const void* address, std::int64_t count) const noexcept {
+const_buffer_ref datatype::buffer_of_blocks(const void* address, std::int64_t count) const noexcept {
   const auto bytes = static_cast<std::size_t>(size() * count);
   if (!is_contiguous(count)) return {address, bytes, layout_};
   const auto begin = reinterpret_cast<std::uintptr_t>(address) + static_cast<std::uintptr_t>(map_.data.displacement);
   return {reinterpret_cast<const void*>(begin), bytes};
-}
-
-buffer_ref datatype::buffer(void* address, std::int64_t count) const noexcept {
-  const const_buffer_ref out = buffer(static_cast<const void*>(address), count);
-  void* const begin = const_cast<void*>(out.address());
-  return out.memory() != nullptr ? buffer_ref{begin, out.bytes(), layout_} : buffer_ref{begin, out.bytes()};
 }
 
 std::size_t datatype::pack(const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) const noexcept {

@@ -1,6 +1,7 @@
 // Datatypes: predefined ones, which live for ever, and derived ones, which count their references.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/datatype/basic.hpp"
 #include "mpi/datatype/error_class.hpp"
 #include "mpi/datatype/type_map.hpp"
 #include "mpi/objects/object.hpp"
@@ -137,8 +139,16 @@ class datatype {
   /// The buffer of `count` elements at `address`, which may be null if displacements are addresses: ordinary memory
   /// where the data are contiguous, a layout for all else. `try_bytes_of` has said that they fit. **Buffer**: refers to
   /// the type: keep a reference as long as the buffer.
-  [[nodiscard]] const_buffer_ref buffer(const void* address, std::int64_t count) const noexcept;
-  [[nodiscard]] buffer_ref buffer(void* address, std::int64_t count) const noexcept;
+  [[nodiscard]] const_buffer_ref buffer(const void* address, std::int64_t count) const noexcept {
+    if (map_.is_dense) [[likely]]
+      return {address, static_cast<std::size_t>(size() * count)};
+    return buffer_of_blocks(address, count);
+  }
+  [[nodiscard]] buffer_ref buffer(void* address, std::int64_t count) const noexcept {
+    const const_buffer_ref out = buffer(static_cast<const void*>(address), count);
+    void* const begin = const_cast<void*>(out.address());
+    return out.memory() == nullptr ? buffer_ref{begin, out.bytes()} : buffer_ref{begin, out.bytes(), layout_};
+  }
 
   /// Copies bytes `offset` to `offset + bytes - 1` of the data of elements at `address`. **Returns** `bytes`.
   std::size_t pack(const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) const noexcept;
@@ -154,6 +164,8 @@ class datatype {
   friend const datatype* find_derived(const void* address) noexcept;
   ~datatype() { kind_ = object_kind::freed; }
 
+  [[nodiscard]] const_buffer_ref buffer_of_blocks(const void* address, std::int64_t count) const noexcept;
+
   object_kind kind_ = object_kind::datatype;  // first: handles of other kinds of objects are found by it
   type_map map_;
   part all_;  // of as many elements as fit in 64 bits
@@ -167,8 +179,26 @@ class datatype {
   mutable const datatype* next_ = nullptr;  // of types that end together
 };
 
+namespace detail {
+/// By their handles from `first_handle` on. Null: there is none, or `find_predefined_slowly` was not called yet.
+extern constinit std::array<std::atomic<const datatype*>, last_handle - first_handle + 1> predefined_types;
+[[nodiscard, gnu::cold]] const datatype* find_predefined_slowly(std::uintptr_t handle) noexcept;
+
+/// Null also where the predefined types are not made yet.
+[[nodiscard]] inline const datatype* find_made(std::uintptr_t handle) noexcept {
+  const std::uintptr_t index = handle - first_handle;
+  if (index >= predefined_types.size()) [[unlikely]]
+    return nullptr;
+  // [predefined.find] acquire <- [predefined.made]: the type.
+  return predefined_types[index].load(std::memory_order_acquire);
+}
+}  // namespace detail
+
 /// By the value of a handle in MPI's standard ABI; null: no predefined type has it. **Threads**: any.
-[[nodiscard]] const datatype* find_predefined(std::uintptr_t handle) noexcept;
+[[nodiscard]] inline const datatype* find_predefined(std::uintptr_t handle) noexcept {
+  const datatype* const found = detail::find_made(handle);
+  return found != nullptr ? found : detail::find_predefined_slowly(handle);
+}
 
 /// The derived type at an address that a handle has; null: another kind of object is there.
 [[nodiscard]] inline const datatype* find_derived(const void* address) noexcept {

@@ -6,42 +6,39 @@
 
 namespace weft::mpi {
 
+namespace detail {
+constinit std::array<std::atomic<const datatype*>, last_handle - first_handle + 1> predefined_types{};
+}  // namespace detail
+
 namespace {
 
-class predefined_types {
- public:
-  predefined_types() {
-    for (const basic& each : basics()) add(each.handle, each.name, type_map_of(each), false);
-    for (const basic_pair& each : basic_pairs()) add(each.handle, each.name, pair(each), false);
-    for (const absent_type& each : absent_types()) add(each.handle, each.name, {}, true);
-  }
+void add(std::uint32_t handle, const char* name, type_map&& map, bool is_absent) {
+  auto* const made = new datatype{handle, name, std::move(map), is_absent};
+  // [predefined.made] release -> [predefined.find]: the type.
+  detail::predefined_types[handle - first_handle].store(made, std::memory_order_release);
+}
 
-  [[nodiscard]] const datatype* find(std::uintptr_t handle) const noexcept {
-    return handle >= first_handle && handle <= last_handle ? types_[handle - first_handle] : nullptr;
-  }
+type_map pair(const basic_pair& of) {
+  const type_map value = type_map_of(*find_basic(of.value)), index = type_map_of(*find_basic(of.index));
+  const std::int64_t behind = (value.size() + index.alignment - 1) / index.alignment * index.alignment;
+  const copies both[] = {{&value, 0, 1, 0}, {&index, behind, 1, 0}};
+  type_map out;
+  static_cast<void>(try_join(both, out));
+  return out;
+}
 
- private:
-  void add(std::uint32_t handle, const char* name, type_map&& map, bool is_absent) {
-    types_[handle - first_handle] = new datatype{handle, name, std::move(map), is_absent};
-  }
-
-  static type_map pair(const basic_pair& of) {
-    const type_map value = type_map_of(*find_basic(of.value)), index = type_map_of(*find_basic(of.index));
-    const std::int64_t behind = (value.size() + index.alignment - 1) / index.alignment * index.alignment;
-    const copies both[] = {{&value, 0, 1, 0}, {&index, behind, 1, 0}};
-    type_map out;
-    static_cast<void>(try_join(both, out));
-    return out;
-  }
-
-  std::array<const datatype*, last_handle - first_handle + 1> types_{};
-};
+bool make_all() {
+  for (const basic& each : basics()) add(each.handle, each.name, type_map_of(each), false);
+  for (const basic_pair& each : basic_pairs()) add(each.handle, each.name, pair(each), false);
+  for (const absent_type& each : absent_types()) add(each.handle, each.name, {}, true);
+  return true;
+}
 
 }  // namespace
 
-const datatype* find_predefined(std::uintptr_t handle) noexcept {
-  static const predefined_types& all = *new predefined_types;
-  return all.find(handle);
+const datatype* detail::find_predefined_slowly(std::uintptr_t handle) noexcept {
+  [[maybe_unused]] static const bool are_made = make_all();
+  return find_made(handle);
 }
 
 const datatype* find_pair(const datatype& value, const datatype& index) noexcept {

@@ -46,6 +46,10 @@ int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* st
   return error;
 }
 
+void wait_longer(rank_state& rank, const request& one) {
+  rank.device.wait(rank.signals, [&one] { return one.is_done(); });
+}
+
 int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
   if (*handle == MPI_REQUEST_NULL) {
     write_status(status, outcome{});

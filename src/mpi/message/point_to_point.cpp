@@ -1,5 +1,6 @@
 #include "mpi/message/point_to_point.hpp"
 
+#include "mpi/message/fast_messages.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -12,6 +13,13 @@ int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope t
     if (!post_or_keep(rank, one)) wait_for(rank, one);
     return one.result.error;
   });
+}
+
+int end_send(rank_state& rank, request& one, const described_send& of, status answer) {
+  one.send = of;
+  if (answer.is_retry()) rank.unposted.add(one, true);
+  wait_for(rank, one);
+  return one.result.error;
 }
 
 int receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from, MPI_Status* status) noexcept {

@@ -7,12 +7,16 @@
 
 namespace weft::mpi {
 
+/// The rest of `wait_for`.
+void wait_longer(rank_state& rank, const request& one);
+
 /// Makes progress until it is done; sleeps where nothing happens for long. **Errors**: `weft::error` inside a handler.
 inline void wait_for(rank_state& rank, const request& one) {
   if (one.is_done()) return;
   rank.device.progress();
-  if (one.is_done()) return;
-  rank.device.wait(rank.signals, [&one] { return one.is_done(); });
+  if (one.is_done()) [[likely]]
+    return;
+  wait_longer(rank, one);
 }
 
 }  // namespace weft::mpi

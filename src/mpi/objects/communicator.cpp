@@ -16,9 +16,7 @@ communicator::communicator(weft::runtime& of, communicator_parts parts)
       is_whole_job{local->counts_from_zero() && size == of.size()},
       name{std::move(parts.name)} {}
 
-communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept {
-  if (handle == MPI_COMM_WORLD) [[likely]]
-    return &rank.world;
+communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_SELF) return &rank.self;
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<communicator*>(handle);

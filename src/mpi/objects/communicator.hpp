@@ -65,8 +65,8 @@ struct communicator {
   std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
 };
 
-/// The communicator of a handle; null if it is none.
-[[nodiscard]] communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept;
+/// The communicator of any handle but MPI_COMM_WORLD, which `find_communicator` (rank_state.hpp) finds by itself.
+[[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;
 [[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept;
 
 }  // namespace weft::mpi

@@ -9,7 +9,9 @@ namespace weft::mpi {
 
 /// The datatype of a handle; null if it is none.
 [[nodiscard]] inline const datatype* find_datatype(MPI_Datatype handle) noexcept {
-  return is_predefined(handle) ? find_predefined(number_of(handle)) : find_derived(handle);
+  if (is_predefined(handle)) [[likely]]
+    return find_predefined(number_of(handle));
+  return find_derived(handle);
 }
 
 [[nodiscard]] inline MPI_Datatype handle_of(const datatype& type) noexcept {

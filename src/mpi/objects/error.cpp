@@ -54,6 +54,20 @@ int fail_unsupported() noexcept {
 
 int fail_outside() noexcept { return fail(MPI_ERR_OTHER, "it is called before MPI_Init or after MPI_Finalize"); }
 
+int fail_by_exception() noexcept {
+  try {
+    throw;
+  } catch (const weft::error& thrown) {
+    return fail_by(thrown);
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory");
+  } catch (const std::exception& thrown) {
+    return fail(MPI_ERR_INTERN, "%s", thrown.what());
+  } catch (...) {
+    return fail(MPI_ERR_INTERN, "an exception of unknown type");
+  }
+}
+
 int fail_by(const weft::error& thrown) noexcept { return fail(class_of(thrown.code()), "%s", thrown.what()); }
 
 int class_of(weft::errc code) noexcept {

@@ -1,9 +1,6 @@
 // How functions fail: an error class, with a reason for people, which goes through the error handler of an object.
 #pragma once
 
-#include <exception>
-#include <new>
-
 #include "mpi.h"
 #include "weft/error.hpp"
 
@@ -21,6 +18,8 @@ struct rank_state;
 /// Of a function that may not be called before MPI_Init or after MPI_Finalize.
 [[gnu::cold]] int fail_outside() noexcept;
 [[gnu::cold]] int fail_by(const weft::error& thrown) noexcept;
+/// By the exception that is handled now.
+[[gnu::cold]] int fail_by_exception() noexcept;
 
 /// The class of an error with which an operation completes.
 [[nodiscard]] int class_of(weft::errc code) noexcept;
@@ -48,15 +47,11 @@ int call_error_handler(rank_state& rank, communicator& of, int code) noexcept;
 
 /// Runs `body`, which returns an error class, and turns exceptions into one.
 template <class Body>
-[[nodiscard]] int guarded(Body&& body) noexcept {
+[[nodiscard]] [[gnu::always_inline]] inline int guarded(Body&& body) noexcept {
   try {
     return body();
-  } catch (const weft::error& thrown) {
-    return fail_by(thrown);
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory");
-  } catch (const std::exception& thrown) {
-    return fail(MPI_ERR_INTERN, "%s", thrown.what());
+  } catch (...) {
+    return fail_by_exception();
   }
 }
 

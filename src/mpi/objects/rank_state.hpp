@@ -72,4 +72,11 @@ void be_thread_of(rank_slot* slot) noexcept;
 /// The rank of the calling thread. Null before MPI_Init and after MPI_Finalize.
 [[nodiscard]] inline rank_state* current_rank() noexcept { return current_slot().state; }
 
+/// The communicator of a handle; null if it is none.
+[[nodiscard]] inline communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept {
+  if (handle == MPI_COMM_WORLD) [[likely]]
+    return &rank.world;
+  return find_other_communicator(rank, handle);
+}
+
 }  // namespace weft::mpi

@@ -31,13 +31,7 @@ void request::finish(const weft::completion_record& record) noexcept { finish(re
 
 void request::finish(const outcome& with) noexcept {
   result = with;
-  if (operation >= request_operation::followed_send) [[unlikely]] {
-    auto& self = static_cast<followed_request&>(*this);
-    self.ended(self);
-    return;
-  }
-  // [request.finish] release -> [request.done]: the result.
-  done.store(true, std::memory_order_release);
+  end();
 }
 
 weft::completion::answer request_signals::signal(weft::completion_record&& record) noexcept {
@@ -45,6 +39,14 @@ weft::completion::answer request_signals::signal(weft::completion_record&& recor
   if (record.error() != errc::none) [[unlikely]]
     count_failure();
   return answer::taken;
+}
+
+void request_signals::receive(void* context, std::uint32_t source, std::uint64_t tag, std::uint64_t bytes) noexcept {
+  auto& one = *static_cast<request*>(context);
+  if (!one.of->is_whole_job) [[unlikely]]
+    return one.finish({.source = one.of->member(source), .tag = static_cast<int>(tag), .bytes = bytes});
+  one.result = {.source = static_cast<int>(source), .tag = static_cast<int>(tag), .bytes = bytes};
+  one.end();
 }
 
 request* find_request(MPI_Request handle) noexcept {

@@ -74,6 +74,8 @@ struct request {
   /// Ends an operation that has no record. A thread that sleeps in a wait for it may need
   /// `request_signals::wake`, unless this runs inside of progress.
   void finish(const outcome& with) noexcept;
+  /// The same where the result is set.
+  void end() noexcept;
   [[nodiscard]] bool is_done() const noexcept {
     // [request.done] acquire <- [request.finish]: the result.
     return done.load(std::memory_order_acquire);
@@ -103,10 +105,20 @@ struct followed_request : request {
   void (*ended)(followed_request& self) noexcept = nullptr;
 };
 
+inline void request::end() noexcept {
+  if (operation >= request_operation::followed_send) [[unlikely]] {
+    auto& self = static_cast<followed_request&>(*this);
+    self.ended(self);
+    return;
+  }
+  // [request.finish] release -> [request.done]: the result.
+  done.store(true, std::memory_order_release);
+}
+
 /// Signals requests: the context of each post is one. Any number of them wait at it.
 class request_signals final : public weft::completion {
  public:
-  explicit request_signals(weft::runtime& of) : completion{of} {}
+  explicit request_signals(weft::runtime& of) : completion{of} { take_receives_by(&receive); }
   ~request_signals() override { end_signals(); }
   [[nodiscard]] answer signal(weft::completion_record&& record) noexcept override;
   /// Wakes threads that wait for a request which has ended without a record and outside of progress.
@@ -123,6 +135,8 @@ class request_signals final : public weft::completion {
   }
 
  private:
+  static void receive(void* context, std::uint32_t source, std::uint64_t tag, std::uint64_t bytes) noexcept;
+
   std::atomic<std::uint64_t> failures_{0};
 };
 

@@ -1,0 +1,162 @@
+// One 8-byte message of MPI after another between two ranks, each with its MPI_COMM_WORLD: sent by MPI_Send and
+// received by MPI_Recv, then by MPI_Isend, MPI_Irecv and MPI_Wait; without threads, then with MPI_THREAD_MULTIPLE. One
+// thread acts as both ranks, so that each look finds the message: it is in the ring before the receive is posted. Run
+// under callgrind by scripts/instructions, which adds up what the functions below cost.
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "mpi.h"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/test/local_job.hpp"
+
+namespace {
+
+constexpr int warm_up = 1000;  // first contact, lazily touched pages
+constexpr int counted = 10'000;
+constexpr int tested = 1000;
+constexpr int pending = 10'000;
+
+// Another one for each level, so that the compiler doesn't make one function of both levels' functions.
+constexpr int tag_of(int level) { return 7 + level; }
+
+void expect(bool true_here, const char* problem) {
+  if (true_here) return;
+  std::fprintf(stderr, "mpi_instructions: %s\n", problem);
+  std::exit(1);
+}
+
+}  // namespace
+
+// Found by these names in callgrind's output: each level has functions of its own.
+template <int Level>
+[[gnu::noinline]] int counted_send(const std::uint64_t& word) {
+  return MPI_Send(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD);
+}
+template <int Level>
+[[gnu::noinline]] int counted_receive(std::uint64_t& into) {
+  return MPI_Recv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+template <int Level>
+[[gnu::noinline]] bool counted_started_send(const std::uint64_t& word) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  return MPI_Isend(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
+         MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+template <int Level>
+[[gnu::noinline]] bool counted_started_receive(std::uint64_t& into) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  return MPI_Irecv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
+         MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+template <int Pending>
+[[gnu::noinline]] int counted_test(MPI_Request& request, int& flag) {
+  flag = Pending;  // so that the compiler doesn't make one function of both
+  return MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+namespace {
+
+// Not inlined here, so that the functions above are called from few functions alone.
+template <int Level>
+[[gnu::noinline]] void warm_send(const std::uint64_t& word) {
+  expect(MPI_Send(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD) == MPI_SUCCESS, "a send failed");
+}
+template <int Level>
+[[gnu::noinline]] void warm_receive(std::uint64_t& into) {
+  expect(MPI_Recv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+         "a receive failed");
+}
+
+weft::mpi::rank_slot* slots[2];
+
+void be_rank(int rank) { weft::mpi::be_thread_of(slots[rank]); }
+
+template <int Level>
+void exchange() {
+  std::uint64_t into = 0;
+  for (std::uint64_t i = 0; i < warm_up; ++i) {
+    be_rank(0);
+    warm_send<Level>(i);
+    be_rank(1);
+    warm_receive<Level>(into);
+  }
+  for (std::uint64_t i = 0; i < counted; ++i) {
+    be_rank(0);
+    expect(counted_send<Level>(i) == MPI_SUCCESS, "a send failed");
+    be_rank(1);
+    expect(counted_receive<Level>(into) == MPI_SUCCESS && into == i, "a message was not received");
+  }
+  for (std::uint64_t i = 0; i < counted; ++i) {
+    be_rank(0);
+    expect(counted_started_send<Level>(i), "a send failed");
+    be_rank(1);
+    expect(counted_started_receive<Level>(into) && into == i, "a message was not received");
+  }
+}
+
+template <int Pending>
+void test_one() {
+  std::vector<std::uint64_t> into(Pending + 1);
+  std::vector<MPI_Request> requests(Pending + 1);
+  for (int i = 0; i <= Pending; ++i) {
+    expect(MPI_Irecv(&into[i], 1, MPI_UINT64_T, 0, i, MPI_COMM_WORLD, &requests[i]) == MPI_SUCCESS, "no receive");
+  }
+  int flag = 0;
+  for (int i = 0; i < tested; ++i) {
+    expect(counted_test<Pending>(requests[Pending], flag) == MPI_SUCCESS && flag == 0, "a test of no message");
+  }
+  be_rank(0);
+  for (int i = 0; i <= Pending; ++i) {
+    expect(MPI_Send(&into[i], 1, MPI_UINT64_T, 1, i, MPI_COMM_WORLD) == MPI_SUCCESS, "a send failed");
+    be_rank(1);
+    expect(MPI_Wait(&requests[i], MPI_STATUS_IGNORE) == MPI_SUCCESS, "a message was not received");
+    be_rank(0);
+  }
+  be_rank(1);
+}
+
+template <int Level>
+void run() {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ready = 0;
+  bool is_done = false;
+  weft::test::local_job{2, {.default_device = {.shared = Level == MPI_THREAD_MULTIPLE}}}.run([&](weft::runtime& rt) {
+    const auto rank = static_cast<int>(rt.rank());
+    weft::mpi::rank_slot mine{.given = &rt};
+    slots[rank] = &mine;
+    be_rank(rank);
+    int provided = 0;
+    expect(MPI_Init_thread(nullptr, nullptr, Level, &provided) == MPI_SUCCESS && provided == Level, "no such level");
+    std::unique_lock locked{mutex};
+    ++ready;
+    changed.notify_all();
+    // The thread of rank 0 acts as both.
+    changed.wait(locked, [&] { return rank == 0 ? ready == 2 : is_done; });
+    if (rank == 0) {
+      exchange<Level>();
+      if (Level == MPI_THREAD_SINGLE) {
+        test_one<0>();
+        test_one<pending>();
+      }
+      be_rank(0);
+      is_done = true;
+      changed.notify_all();
+    }
+    locked.unlock();
+    expect(MPI_Finalize() == MPI_SUCCESS, "no end");
+    weft::mpi::be_thread_of(nullptr);
+  });
+}
+
+}  // namespace
+
+int main() {
+  run<MPI_THREAD_SINGLE>();
+  run<MPI_THREAD_MULTIPLE>();
+  std::printf("%d\n", counted);
+}
