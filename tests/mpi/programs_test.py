@@ -73,6 +73,28 @@ class Programs(unittest.TestCase):
             result = run(wrong, how)
             self.assertEqual((result.returncode, result.stderr), (code, line + "\n"), how)
 
+    def test_a_rank_that_ends_ends_the_job_and_one_line_says_why(self):
+        """Rank 1 ends while the others wait for it. weft-run adds a line of its own, and Weft may warn of lost messages."""
+        dies = self.made("dies")
+        of_world = "MPI_Send of rank 1 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 3 ranks"
+        of_self = "MPI_Send of rank 1 in MPI_COMM_SELF: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks"
+        for how, code, lines in (
+                ("rank", 6, [of_world]), ("self", 6, [of_self]),
+                ("users", 9, ["MPI_Abort of rank 1 in MPI_COMM_WORLD: error code 9"]),
+                ("abort", 7, ["MPI_Abort of rank 1 in MPI_COMM_WORLD: error code 7"]),
+                ("exit", 1, ["rank 1 exits before MPI_Finalize"]), ("killed", 137, [])):
+            result = run(BUILD / "bin/weft-run", "-n", 3, dies, how)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertEqual([line for line in result.stderr.splitlines() if not line.startswith("weft")], lines, how)
+
+    def test_the_end_of_a_rank_that_says_nothing_is_an_error_of_the_others(self):
+        result = run(BUILD / "bin/weft-run", "-n", 3, self.made("dies"), "silent")
+        self.assertEqual(result.returncode, 58, result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^MPI_Recv of rank [02] in MPI_COMM_WORLD: MPI_ERR_PROC_ABORTED: ")
+
+    def test_a_process_that_a_rank_has_forked_may_end(self):
+        self.assertEqual(self.ends_well(2, self.made("forks")), ["child of 0 ended with 0", "child of 1 ended with 0"])
+
     def test_the_wrapper_shows_what_it_would_do(self):
         flags = [run(WRAPPER, f"-showme:{part}").stdout.split() for part in ("compile", "link")]
         self.assertEqual(flags[0], [f"-I{BUILD}/include/weft-mpi"])

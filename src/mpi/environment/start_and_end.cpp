@@ -1,7 +1,8 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <utility>
 
 #include "mpi/environment/description.hpp"
@@ -9,28 +10,25 @@
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "weft/runtime.hpp"
-#include "weft/runtime_options.hpp"
 
 namespace weft::mpi {
 namespace {
 
 // A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
+// A process that it has forked, and that ends, is none.
+pid_t process_of_rank = 0;
+
 void check_end_of_process() noexcept {
   rank_state* const rank = detail::process_slot.state;
-  if (rank == nullptr) return;
+  if (rank == nullptr || ::getpid() != process_of_rank) return;
   std::fprintf(stderr, "rank %u exits before MPI_Finalize\n", rank->world.rank);
   end_job(1);
 }
 
 int start(rank_slot& slot, int level) {
   weft::detail::set_mpi_library(describe);
-  std::unique_ptr<weft::runtime> made;
-  if (slot.given == nullptr) {
-    made = std::make_unique<weft::runtime>(
-        weft::runtime_options{.default_device = {.shared = level == MPI_THREAD_MULTIPLE}});
-  }
-  weft::runtime& runtime = made != nullptr ? *made : *slot.given;
-  slot.state = new rank_state{std::move(made), runtime, level};
+  slot.state = new rank_state{start_session(slot.given, level)};
+  process_of_rank = ::getpid();
   if (&slot == &detail::process_slot) std::atexit(check_end_of_process);
   return MPI_SUCCESS;
 }
@@ -90,12 +88,12 @@ int abort(rank_state& rank, const communicator* in, int code) noexcept {
 }
 
 int query_thread(const rank_state& rank, int* provided) noexcept {
-  *provided = rank.thread_level;
+  *provided = rank.session.thread_level;
   return MPI_SUCCESS;
 }
 
 int is_thread_main(const rank_state& rank, int* flag) noexcept {
-  *flag = rank.main_thread == std::this_thread::get_id() ? 1 : 0;
+  *flag = rank.session.main_thread == std::this_thread::get_id() ? 1 : 0;
   return MPI_SUCCESS;
 }
 

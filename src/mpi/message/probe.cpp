@@ -44,7 +44,7 @@ bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle
 // another thread may make the progress by which a message comes: then a thread that sleeps would see it late.
 template <class Look>
 void wait_until(rank_state& rank, Look&& look) {
-  const wait_mode mode = rank.thread_level == MPI_THREAD_MULTIPLE ? wait_mode::yield : wait_mode::park;
+  const wait_mode mode = rank.session.thread_level == MPI_THREAD_MULTIPLE ? wait_mode::yield : wait_mode::park;
   rank.device.wait(rank.signals, look, {.mode = mode});
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include "mpi/objects/rank_state.hpp"
@@ -20,14 +22,22 @@ struct failure_note {
 };
 thread_local failure_note note;  // of the thread
 
+// Where another process has ended, its launcher or that process has said why, and the launcher ends this one. If it
+// does not, the first rank to wait long enough says that there was an end.
+void wait_for_launcher(std::uint32_t rank) noexcept {
+  std::this_thread::sleep_for(std::chrono::milliseconds{700 + 100 * (rank % 16)});
+}
+
 // One line, and the end: of rank, function, communicator and reason, which is the code's text where none is noted.
-[[noreturn]] void end_by(const communicator& of, int code, const char* function, const char* reason) noexcept {
+[[noreturn]] void end_by(const rank_state& rank, const communicator& of, int code, const char* function,
+                         const char* reason) noexcept {
+  if (code == MPI_ERR_PROC_ABORTED) wait_for_launcher(rank.world.rank);
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   if (current_slot().codes.copy_text(code, text.data(), &length) != MPI_SUCCESS)
     std::snprintf(text.data(), text.size(), "error code %d", code);
   const bool has_reason = reason[0] != '\0' && is_predefined_class(code);
-  std::fprintf(stderr, "%s of rank %u in %s: %s%s%s\n", function, of.rank, of.name.c_str(),
+  std::fprintf(stderr, "%s of rank %u in %s: %s%s%s\n", function, rank.world.rank, of.name.c_str(),
                has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
   end_job(code);
 }
@@ -97,7 +107,7 @@ int raise(rank_state& rank, communicator* of, int error, const char* function) n
     users->function(&handle, &given);
     release_error_handler(handler);
   } else if (handler != MPI_ERRORS_RETURN) {
-    end_by(owner, code, function, noted.text.data());
+    end_by(rank, owner, code, function, noted.text.data());
   }
   return error;
 }

@@ -46,25 +46,23 @@ constinit rank_slot process_slot;
 [[gnu::tls_model("initial-exec")]] constinit thread_local rank_slot* thread_slot = nullptr;
 }  // namespace detail
 
-rank_state::rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, int level)
-    : own_runtime{std::move(made)},
-      runtime{of},
-      device{of.default_device()},
-      thread_level{level},
-      main_thread{std::this_thread::get_id()},
-      signals{of},
-      requests{level == MPI_THREAD_MULTIPLE},
+rank_state::rank_state(mpi::session started)
+    : session{std::move(started)},
+      runtime{*session.runtime},
+      device{runtime.default_device()},
+      signals{runtime},
+      requests{session.thread_level == MPI_THREAD_MULTIPLE},
       unposted{device, signals},
-      world{of, world_of(of)},
-      self{of, self_of(of)},
-      contexts{of.rank(), of.size()},
-      communicators{of} {
+      world{runtime, world_of(runtime)},
+      self{runtime, self_of(runtime)},
+      contexts{runtime.rank(), runtime.size()},
+      communicators{runtime} {
   attributes.predefined = {.tag_max = INT_MAX,
                            .io = MPI_ANY_SOURCE,
                            .host = MPI_PROC_NULL,
                            .wtime_is_global = 0,
                            .program = number_of_program(),
-                           .universe_size = static_cast<int>(of.size())};
+                           .universe_size = static_cast<int>(runtime.size())};
 }
 
 void be_thread_of(rank_slot* slot) noexcept { detail::thread_slot = slot; }

@@ -1,9 +1,6 @@
 // All state of a rank. `current_rank()` finds it; nothing else of this library is global but the thread's last error.
 #pragma once
 
-#include <memory>
-#include <thread>
-
 #include "mpi.h"
 #include "mpi/environment/fortran.hpp"
 #include "mpi/info/environment_info.hpp"
@@ -16,6 +13,7 @@
 #include "mpi/objects/made_communicators.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
+#include "mpi/objects/session.hpp"
 #include "mpi/tool/tool_interface.hpp"
 #include "mpi/type/names.hpp"
 #include "weft/device.hpp"
@@ -25,14 +23,11 @@ namespace weft::mpi {
 
 /// From MPI_Init to MPI_Finalize. The order of its members is that in which they are made.
 struct rank_state {
-  /// `made` is the runtime, or null if it is another owner's.
-  rank_state(std::unique_ptr<weft::runtime> made, weft::runtime& of, int level);
+  explicit rank_state(mpi::session started);
 
-  std::unique_ptr<weft::runtime> own_runtime;
+  mpi::session session;  // of MPI_Init
   weft::runtime& runtime;
   weft::device& device;
-  int thread_level;
-  std::thread::id main_thread;
   request_signals signals;
   request_pool requests;
   unposted_sends unposted;

@@ -1,0 +1,16 @@
+#include "mpi/objects/session.hpp"
+
+#include "mpi.h"
+#include "weft/runtime_options.hpp"
+
+namespace weft::mpi {
+
+session start_session(weft::runtime* given, int thread_level) {
+  const auto keep = [](weft::runtime*) noexcept {};
+  if (given != nullptr) return {.runtime = {given, keep}, .thread_level = thread_level};
+  return {.runtime = std::make_shared<weft::runtime>(
+              weft::runtime_options{.default_device = {.shared = thread_level == MPI_THREAD_MULTIPLE}}),
+          .thread_level = thread_level};
+}
+
+}  // namespace weft::mpi

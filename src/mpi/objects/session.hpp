@@ -1,0 +1,23 @@
+// Sessions: what a program starts before it communicates (MPI 5.0, 11.3). MPI_Init starts one, which users do not see.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "weft/runtime.hpp"
+
+namespace weft::mpi {
+
+/// All that a start sets up, and an end takes down: Weft's runtime, and who may call. Sessions of one process use one
+/// runtime, which ends with the last of them.
+struct session {
+  std::shared_ptr<weft::runtime> runtime;
+  int thread_level;  // as MPI_THREAD_SINGLE
+  std::thread::id main_thread = std::this_thread::get_id();
+};
+
+/// Makes a runtime for a session of this thread level, or takes the given one, which is another owner's. **Errors**:
+/// those of `weft::runtime`.
+[[nodiscard]] session start_session(weft::runtime* given, int thread_level);
+
+}  // namespace weft::mpi
