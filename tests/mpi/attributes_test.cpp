@@ -254,6 +254,24 @@ TEST(mpi_attributes, finalize_deletes_those_of_self_first_the_last_one_before_th
   });
 }
 
+int fail_at_the_end(MPI_Comm, int, void*, void*) { return MPI_ERR_OTHER; }
+
+TEST(mpi_attributes, finalize_gives_the_error_of_a_callback_and_ends_the_rank) {
+  test::local_job{1}.run([](runtime& rt) {
+    mpi::rank_slot slot{.given = &rt};
+    mpi::be_thread_of(&slot);
+    EXPECT_EQ(MPI_Init(nullptr, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), MPI_SUCCESS);
+    int key = 0, flag = 0;
+    EXPECT_EQ(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fail_at_the_end, &key, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Finalize(), MPI_ERR_OTHER);
+    EXPECT_EQ(MPI_Finalized(&flag), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    mpi::be_thread_of(nullptr);
+  });
+}
+
 TEST(mpi_attributes, the_deprecated_names_do_what_the_others_do) {
   run_ranks(1, [](numbers_of_rank) {
     journal calls;

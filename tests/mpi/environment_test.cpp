@@ -107,6 +107,35 @@ TEST(mpi_environment, memory_is_aligned_as_the_info_says) {
   });
 }
 
+TEST(mpi_environment, kinds_of_hardware_say_whether_the_process_is_restricted_to_one) {  // MPI 5.0, 9.1.2
+  run_ranks(1, [](numbers_of_rank) {
+    MPI_Info found = MPI_INFO_NULL;
+    EXPECT_EQ(MPI_Get_hw_resource_info(&found), MPI_SUCCESS);
+    int count = 0;
+    EXPECT_EQ(MPI_Info_get_nkeys(found, &count), MPI_SUCCESS);
+    EXPECT_GT(count, 0);
+    for (int each = 0; each < count; ++each) {
+      std::array<char, MPI_MAX_INFO_KEY> key{};
+      std::array<char, 8> value{};
+      int length = 8, flag = 0;
+      EXPECT_EQ(MPI_Info_get_nthkey(found, each, key.data()), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Info_get_string(found, key.data(), &length, value.data(), &flag), MPI_SUCCESS);
+      EXPECT_EQ(std::string{key.data()}.find("hwloc://"), 0u);
+      EXPECT_TRUE(std::string{value.data()} == "true" || std::string{value.data()} == "false");
+      // A key is one that MPI_Comm_split_type takes.
+      MPI_Info hints = MPI_INFO_NULL;
+      MPI_Comm made = MPI_COMM_NULL;
+      EXPECT_EQ(MPI_Info_create(&hints), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Info_set(hints, "mpi_hw_resource_type", key.data()), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, hints, &made), MPI_SUCCESS);
+      EXPECT_EQ(made != MPI_COMM_NULL, std::string{value.data()} == "true");
+      if (made != MPI_COMM_NULL) EXPECT_EQ(MPI_Comm_free(&made), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Info_free(&hints), MPI_SUCCESS);
+    }
+    EXPECT_EQ(MPI_Info_free(&found), MPI_SUCCESS);
+  });
+}
+
 TEST(mpi_environment, inquiries_have_answers) {
   run_ranks(1, [](numbers_of_rank) {
     int version = 0, subversion = -1, length = 0;

@@ -22,6 +22,9 @@ int is_thread_main(const rank_state& rank, int* flag) noexcept;
 int allocate(MPI_Aint bytes, const info* hints, void* address) noexcept;
 int release(void* address) noexcept;
 
+/// The kinds of hardware, with "true" if the process runs on one such resource alone (MPI 5.0, 9.1.2).
+int get_hardware_info(MPI_Info* made) noexcept;
+
 int get_version(int* version, int* subversion) noexcept;
 int get_abi_version(int* version, int* subversion) noexcept;
 int get_abi_info(MPI_Info* made) noexcept;

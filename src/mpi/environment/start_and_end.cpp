@@ -51,9 +51,9 @@ int finalize() noexcept {
   rank_slot& slot = current_slot();
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
   rank_state& rank = *slot.state;
-  // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay.
-  if (const int error = delete_attributes(rank, rank.self); error != MPI_SUCCESS)
-    static_cast<void>(raise(rank, &rank.self, error, "MPI_Finalize"));
+  // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
+  int result = delete_attributes(rank, rank.self);
+  if (result != MPI_SUCCESS) result = raise(rank, &rank.self, result, "MPI_Finalize");
   const int error = guarded([&] {
     // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
     while (!rank.unposted.is_empty()) rank.device.progress();
@@ -62,7 +62,7 @@ int finalize() noexcept {
     rank.runtime.barrier();
     return MPI_SUCCESS;
   });
-  const int result = error == MPI_SUCCESS ? error : raise(rank, nullptr, error, "MPI_Finalize");
+  if (error != MPI_SUCCESS) result = raise(rank, nullptr, error, "MPI_Finalize");
   // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
