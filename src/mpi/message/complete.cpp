@@ -7,13 +7,6 @@
 namespace weft::mpi {
 namespace {
 
-// Notes the communicator whose error handler is to be called.
-int ended(const request& one, int error) noexcept {
-  if (error != MPI_SUCCESS && one.of != nullptr) [[unlikely]]
-    fail_in(*one.of, error);
-  return error;
-}
-
 // Of a request that owns something: as all persistent ones do.
 int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* status) noexcept {
   if (!one.is_active) {
@@ -23,7 +16,7 @@ int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Stat
   outcome result = one.result;
   one.owned->complete(rank, one, result);
   write_status(status, result);
-  const int error = ended(one, result.error);
+  const int error = fail_of(one, result);
   if (one.is_persistent) {
     one.is_active = false;
     one.result = outcome{};
@@ -40,7 +33,7 @@ int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* st
   if (one.owned != nullptr) [[unlikely]]
     return complete_owner(rank, handle, one, status);
   write_status(status, one.result);
-  const int error = ended(one, one.result.error);
+  const int error = fail_of(one, one.result);
   rank.requests.release(one);
   handle = MPI_REQUEST_NULL;
   return error;

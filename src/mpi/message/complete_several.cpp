@@ -51,6 +51,8 @@ class errors_of_several {
   void add(int index, int error) noexcept {
     if (error != MPI_SUCCESS && !has_failed_) {
       has_failed_ = true;
+      // For the one line of a handler that ends the job.
+      if (error != MPI_ERR_TRUNCATE) fail(error, "operation %d of several: %s", index, text_of(error).meaning);
       for (int before = 0; before < index; ++before) set_error(statuses_, before, MPI_SUCCESS);
     }
     if (has_failed_) set_error(statuses_, index, error);

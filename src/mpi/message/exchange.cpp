@@ -109,7 +109,7 @@ int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, 
     const int error = sent.to.peer == MPI_PROC_NULL ? MPI_SUCCESS : send(rank, in, sent.bytes, sent.to);
     wait_for(rank, coming);
     write_status(status, coming.result);
-    return error != MPI_SUCCESS ? error : coming.result.error;
+    return error != MPI_SUCCESS ? error : fail_of(coming, coming.result);
   });
 }
 

@@ -88,7 +88,9 @@ inline constexpr MPI_Count small_count_max = MPI_Count{1} << 40;
       return not_fast;
     wait_for(rank, one);
     if (status != MPI_STATUS_IGNORE) write_status(status, one.result);
-    return one.result.error;
+    if (one.result.error != MPI_SUCCESS) [[unlikely]]
+      return fail_of(one, one.result);
+    return MPI_SUCCESS;
   });
 }
 

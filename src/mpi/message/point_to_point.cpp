@@ -28,7 +28,7 @@ int receive(rank_state& rank, communicator& in, const typed_buffer& into, envelo
     post_receive(rank, one, into.bytes(), from);
     wait_for(rank, one);
     write_status(status, one.result);
-    return one.result.error;
+    return fail_of(one, one.result);
   });
 }
 

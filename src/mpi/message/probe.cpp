@@ -121,9 +121,9 @@ int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* han
     post_matched(rank, *found, into.bytes(), one);
     wait_for(rank, one);
     write_status(status, one.result);
-    if (one.result.error != MPI_SUCCESS) fail_in(*one.of, one.result.error);
+    const int error = fail_of(one, one.result);
     end_message(*found, handle);
-    return one.result.error;
+    return error;
   });
 }
 

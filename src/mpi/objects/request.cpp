@@ -49,6 +49,16 @@ void request_signals::receive(void* context, std::uint32_t source, std::uint64_t
   one.end();
 }
 
+int fail_of(const request& one, const outcome& with) noexcept {
+  if (with.error == MPI_SUCCESS) [[likely]]
+    return MPI_SUCCESS;
+  if (one.of != nullptr) fail_in(*one.of, with.error);
+  if (with.error == MPI_ERR_TRUNCATE && is_receive(one))
+    return fail(with.error, "the message of %llu bytes from rank %d with tag %d is longer than its buffer",
+                static_cast<unsigned long long>(with.bytes), with.source, with.tag);
+  return with.error;
+}
+
 request* find_request(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<request*>(handle);

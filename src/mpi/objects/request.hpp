@@ -140,6 +140,10 @@ class request_signals final : public weft::completion {
   std::atomic<std::uint64_t> failures_{0};
 };
 
+/// Notes why an operation has failed, for the error handler of its communicator. Returns the error class of `with`,
+/// also where it has not failed.
+int fail_of(const request& one, const outcome& with) noexcept;
+
 [[nodiscard]] inline MPI_Request handle_of(request& one) noexcept { return reinterpret_cast<MPI_Request>(&one); }
 /// The request of a handle; null if it is none.
 [[nodiscard]] request* find_request(MPI_Request handle) noexcept;
