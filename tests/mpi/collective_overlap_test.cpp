@@ -109,7 +109,7 @@ TEST(mpi_collective_overlap, a_persistent_collective_starts_again_with_what_its_
 
 TEST(mpi_collective_overlap, a_rank_that_is_thousands_of_collectives_ahead_waits_for_no_other_one) {
   run_ranks(2, [](numbers_of_rank mine) {
-    constexpr int many = 1500;
+    constexpr int many = 2500;
     // Rank 1 begins after it has a message that rank 0 sends behind all of its collectives.
     int message = 0;
     if (mine.rank == 1) {
@@ -126,7 +126,69 @@ TEST(mpi_collective_overlap, a_rank_that_is_thousands_of_collectives_ahead_waits
     }
     EXPECT_EQ(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(sums, std::vector<int>(many, 1));
+    // Blocking and persistent ones take their turn behind nonblocking ones.
+    for (int i = 0; i < many; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      EXPECT_EQ(MPI_Ibcast(&sums[at], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[at]), MPI_SUCCESS);
+    }
+    int sum = 0;
+    EXPECT_EQ(MPI_Allreduce(&mine.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+    EXPECT_EQ(sum, 1);
+    MPI_Comm copy = MPI_COMM_NULL;
+    EXPECT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Barrier(copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
   });
+}
+
+TEST(mpi_collective_overlap, collectives_of_two_communicators_do_not_meet) {
+  run_ranks(4, [](numbers_of_rank mine) {
+    MPI_Comm turned = MPI_COMM_NULL;  // ranks in the reverse order
+    ASSERT_EQ(MPI_Comm_split(MPI_COMM_WORLD, 0, -mine.rank, &turned), MPI_SUCCESS);
+    for (int round = 0; round < 50; ++round) {
+      std::array<MPI_Request, 4> begun{};
+      std::array<int, 2> from{mine.rank == 0 ? round : -1, mine.rank == 3 ? -round : 1}, sums{};
+      const std::array<MPI_Comm, 2> in{MPI_COMM_WORLD, turned};
+      // Ranks begin the collectives of two communicators in different orders, and wait in different orders.
+      for (std::size_t i = 0; i < 2; ++i) {
+        const std::size_t which = (i + static_cast<std::size_t>(mine.rank)) % 2;
+        EXPECT_EQ(MPI_Ibcast(&from[which], 1, MPI_INT, 0, in[which], &begun[which]), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Iscan(&mine.rank, &sums[which], 1, MPI_INT, MPI_SUM, in[which], &begun[2 + which]), MPI_SUCCESS);
+      }
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_EQ(MPI_Wait(&begun[(i + static_cast<std::size_t>(mine.rank)) % 4], MPI_STATUS_IGNORE), MPI_SUCCESS);
+      EXPECT_EQ(from, (std::array<int, 2>{round, -round}));
+      EXPECT_EQ(sums[0], mine.rank * (mine.rank + 1) / 2);
+      EXPECT_EQ(sums[1], 6 - mine.rank * (mine.rank - 1) / 2);
+    }
+    EXPECT_EQ(MPI_Comm_free(&turned), MPI_SUCCESS);
+  });
+}
+
+TEST(mpi_collective_overlap, threads_use_a_communicator_each) {
+  constexpr int threads = 3;
+  run_ranks(
+      2,
+      [](numbers_of_rank mine) {
+        std::array<MPI_Comm, threads> own{};
+        for (MPI_Comm& each : own) ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &each), MPI_SUCCESS);
+        run_threads_of_rank(threads, [&](int number) {
+          const MPI_Comm in = own[static_cast<std::size_t>(number)];
+          for (int round = 0; round < 100; ++round) {
+            const int sent = round + 10 * number + mine.rank;
+            int sum = 0, total = 0;
+            MPI_Request request = MPI_REQUEST_NULL;
+            EXPECT_EQ(MPI_Iallreduce(&sent, &total, 1, MPI_INT, MPI_SUM, in, &request), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Allreduce(&sent, &sum, 1, MPI_INT, MPI_SUM, in), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(sum, 2 * (round + 10 * number) + 1);
+            EXPECT_EQ(total, sum);
+          }
+        });
+        for (MPI_Comm& each : own) EXPECT_EQ(MPI_Comm_free(&each), MPI_SUCCESS);
+      },
+      {.default_device = {.shared = true}}, MPI_THREAD_MULTIPLE);
 }
 
 }  // namespace

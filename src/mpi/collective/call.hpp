@@ -11,6 +11,7 @@
 #include "mpi.h"
 #include "mpi/collective/block_buffer.hpp"
 #include "mpi/collective/failed_member.hpp"
+#include "mpi/collective/late_starts.hpp"
 #include "mpi/collective/refusal.hpp"
 #include "mpi/collective/user_reduction.hpp"
 #include "mpi/datatype/datatype.hpp"
@@ -94,6 +95,7 @@ template <class Make>
     collective_parts parts{as.request != nullptr};
     const collective of = make(parts);
     if (as.request != nullptr) return start(as, of, std::move(parts));
+    wait_for_late_starts(as.in);
     of.run(as.in.members);
     return MPI_SUCCESS;
   });
@@ -103,6 +105,7 @@ template <class Make>
 template <class Make>
 [[nodiscard]] int run_directly(communicator& in, const Make& make) noexcept {
   return guarded_in(in, [&] {
+    wait_for_late_starts(in);
     make().run(in.members);
     return MPI_SUCCESS;
   });

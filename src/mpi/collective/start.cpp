@@ -3,27 +3,13 @@
 #include <optional>
 
 #include "mpi/collective/call.hpp"
+#include "mpi/collective/late_starts.hpp"
 #include "mpi/message/post.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
 
 namespace weft::mpi {
 namespace {
-
-// Weft refuses more than some thousand collectives of a group under way. MPI has no such bound: the caller makes
-// progress until there is room.
-template <class Start>
-int start_when_there_is_room(rank_state& rank, const Start& start) {
-  for (;;) {
-    try {
-      start();
-      return MPI_SUCCESS;
-    } catch (const weft::error& refused) {
-      if (refused.code() != errc::backlog_full) throw;
-    }
-    rank.device.progress();
-  }
-}
 
 // Of a request that is not persistent.
 class started_collective final : public request_part {
@@ -40,7 +26,8 @@ class kept_collective final : public request_part {
       : parts_{std::move(parts)}, runs_{of.keep(in.members)} {}
 
   int start(rank_state& rank, request& of) override {
-    return start_when_there_is_room(rank, [&] { static_cast<void>(runs_.start(rank.signals, &of)); });
+    start_in_order(rank, *of.of, of, [this, &rank, &of] { static_cast<void>(runs_.start(rank.signals, &of)); });
+    return MPI_SUCCESS;
   }
 
  private:
@@ -69,7 +56,9 @@ int start(const collective_call& as, const collective& of, collective_parts&& pa
   request& one = rank.requests.acquire(&as.in, request_operation::collective);
   one.owned = kept.release();
   return begin(rank, one, as.request, [&] {
-    return start_when_there_is_room(rank, [&] { static_cast<void>(of.post(as.in.members, rank.signals, {}, &one)); });
+    start_in_order(rank, as.in, one,
+                   [of, &rank, &in = as.in, &one] { static_cast<void>(of.post(in.members, rank.signals, {}, &one)); });
+    return MPI_SUCCESS;
   });
 }
 
