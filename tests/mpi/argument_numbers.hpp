@@ -87,4 +87,24 @@ inline constexpr element_of_array array_arguments[] = {
     {"", "buflen", 16},
 };
 
+/// Arrays and numbers in memory that are wrong if they are -1.
+inline constexpr std::string_view never_negative[] = {
+    "recvcounts",
+    "sendcounts",
+    "array_of_blocklengths",
+    "array_of_gsizes",
+    "array_of_sizes",
+    "array_of_subsizes",
+    "array_of_starts",
+    "array_of_distribs",
+    "array_of_dargs",
+    "array_of_psizes",
+    "ranks",
+    "ranks1",
+    "ranges",
+    "dims",
+    "coords",
+    "position",
+};
+
 }  // namespace weft::test

@@ -1,6 +1,7 @@
 #include "mpi/argument_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "mpi/argument_numbers.hpp"
@@ -42,6 +43,11 @@ bool takes_handle_by_pointer(std::string_view function, std::string_view kind) {
   constexpr std::string_view parts[] = {"free", "Free", "disconnect", "commit", "Wait", "Test", "Start", "Cancel"};
   if (contains(function, "recv")) return kind == "MPI_Message";
   return std::ranges::any_of(parts, [&](std::string_view part) { return contains(function, part); });
+}
+
+// Whether the function only writes where the parameter points.
+bool is_output(std::string_view function, std::string_view name) {
+  return (function == "MPI_Cart_get" || function == "MPI_Cart_coords") && (name == "dims" || name == "coords");
 }
 
 bool may_request_be_null(std::string_view function) {
@@ -209,6 +215,11 @@ void argument_values::add_wrong_addresses(const mpi_parameter& of, std::vector<w
   if (is_null_wrong(of)) to.push_back({0, is_data(of.name) ? MPI_ERR_BUFFER : MPI_ERR_ARG});
   if (of.name == "buf") to.push_back({handle_number(MPI_IN_PLACE), MPI_ERR_BUFFER});
   const std::string_view kind = kind_of(of.type);
+  if (std::ranges::find(never_negative, of.name) != std::end(never_negative) && !is_output(call_->name, of.name)) {
+    static std::array<std::int64_t, 8> negative;  // of ints, too
+    negative.fill(-1);
+    to.push_back({handle_number(negative.data()), MPI_ERR_ARG});
+  }
   if (!is_kind(kind) || is_function(of.type)) return;
   if (!of.type.starts_with("const") && !takes_handle_by_pointer(call_->name, kind_of(of.type))) return;
   const std::size_t first = to.size();

@@ -154,7 +154,7 @@ TEST(mpi_arguments, one_that_is_wrong_is_refused_by_its_class_and_nothing_is_wri
 
 int mixtures() {
   const char* const set = std::getenv("TEST_MIXTURES");
-  return set != nullptr ? std::atoi(set) : 20;
+  return set != nullptr ? std::atoi(set) : WEFT_TEST_MIXTURES;
 }
 
 TEST(mpi_arguments, several_that_are_wrong_are_refused) {
