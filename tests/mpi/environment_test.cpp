@@ -129,7 +129,9 @@ TEST(mpi_environment, kinds_of_hardware_say_whether_the_process_is_restricted_to
       EXPECT_EQ(MPI_Info_set(hints, "mpi_hw_resource_type", key.data()), MPI_SUCCESS);
       EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, hints, &made), MPI_SUCCESS);
       EXPECT_EQ(made != MPI_COMM_NULL, std::string{value.data()} == "true");
-      if (made != MPI_COMM_NULL) EXPECT_EQ(MPI_Comm_free(&made), MPI_SUCCESS);
+      if (made != MPI_COMM_NULL) {
+        EXPECT_EQ(MPI_Comm_free(&made), MPI_SUCCESS);
+      }
       EXPECT_EQ(MPI_Info_free(&hints), MPI_SUCCESS);
     }
     EXPECT_EQ(MPI_Info_free(&found), MPI_SUCCESS);
