@@ -61,6 +61,15 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.ends_well(2, output)
 
+    def test_cmake_finds_mpi_by_the_wrappers(self):
+        work = Path(self.folder.name) / "found"
+        for command in (["cmake", "-S", SOURCE, "-B", work, f"-DMPI_C_COMPILER={WRAPPER}", f"-DMPI_CXX_COMPILER={BUILD}/bin/weft-mpicxx"],
+                        ["cmake", "--build", work]):
+            result = run(*command)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for name in ("found-hello", "found-hello-cxx"):
+            self.assertIn("sum 1", self.ends_well(2, work / name))
+
     def test_wrong_programs_end_in_one_line_that_says_why(self):
         wrong = self.made("wrong")
         for how, code, line in (

@@ -1,4 +1,4 @@
-# subject: include cmake/install.cmake cmake/weft-config.cmake.in cmake/weft.pc.in tests/scripts/outside
+# subject: include programs/weft-mpicc cmake/mpi_wrappers.cmake cmake/install.cmake cmake/weft-config.cmake.in cmake/weft.pc.in tests/scripts/outside
 # not under sanitizers, which its users would need, too
 """Installs the build into an empty folder, looks at what is there, and builds a project outside against it."""
 
@@ -155,6 +155,28 @@ class InstallTree(unittest.TestCase):
         printed = re.search(r"It prints `(.*?)`", page).group(1)
         self.assertEqual(run(self.prefix / "bin/weft-run", "-n", ranks, work / "build/sum"), printed + "\n")
 
+    def test_a_program_of_mpi_is_built_by_the_wrapper_by_cmake_and_by_pkg_config(self):
+        if "bin/weft-mpicc" not in self.installed:
+            self.skipTest("the MPI library is not built")
+        work = self.work("mpi")
+        source = SOURCE / "tests/mpi/programs"
+        names = next(self.prefix.rglob("weft/mpi/bin"))
+        run(names / "mpicc", source / "hello.c", "-o", work / "by_wrapper")
+        run("cmake", "-S", source, "-B", work, "-G", GENERATOR, f"-DMPI_C_COMPILER={self.prefix}/bin/weft-mpicc",
+            f"-DMPI_CXX_COMPILER={names}/mpicxx")
+        run("cmake", "--build", work)
+        paths = ":".join(str(path.parent) for path in self.prefix.rglob("weft-mpi.pc"))
+        flags = shlex.split(run("pkg-config", "--cflags", "--libs", "weft-mpi", env=dict(os.environ, PKG_CONFIG_PATH=paths)))
+        run("cc", source / "hello.c", "-o", work / "by_pkg_config", *flags)
+        for program in ("by_wrapper", "found-hello", "found-hello-cxx", "by_pkg_config"):
+            self.assertEqual(self.alone(work / program), "rank 0 of 1\nsum 0\n")
+            printed = self.alone(names / "mpiexec", "-n", 2, work / program)
+            self.assertEqual(sorted(printed.splitlines()), ["rank 0 of 2", "rank 1 of 2", "sum 1"])
+        printed = self.alone(self.prefix / "bin/weft-run", "--mpi", "-n", 1, "sh", "-c", "echo $LD_PRELOAD")
+        self.assertEqual(Path(printed.strip()).name, "libmpi_abi.so.1")
+        self.assertTrue(Path(printed.strip()).is_relative_to(self.prefix.resolve()))
+        self.assertTrue(any(file.endswith("docs/mpi-absent.md") for file in self.installed))
+
     def alone(self, program, *arguments):
         """Without what a launcher around this test may have set."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PMI", "WEFT_"))}
@@ -165,12 +187,12 @@ class InstallTree(unittest.TestCase):
         self.assertEqual([file for file in self.installed if file.endswith(".hpp")], public)
 
     def test_only_programs_for_users_are_installed(self):
-        expected = {"weft-run", "weft-dt", "weft-hpccg", "weft-info", "weft-kmer", "weft-perf", "weft-uts"}
+        expected = {"weft-mpicc", "weft-mpicxx", "weft-run", "weft-dt", "weft-hpccg", "weft-info", "weft-kmer", "weft-perf", "weft-uts"}
         programs = {file[len("bin/"):] for file in self.installed if file.startswith("bin/")}
         self.assertLessEqual(programs, expected)
 
     def test_nothing_else_is_installed(self):
-        allowed = ("include/weft/", "bin/weft-", "share/doc/weft/", "share/weft/perf/", "lib/")
+        allowed = ("include/weft/", "include/weft-mpi/mpi.h", "bin/weft-", "share/doc/weft/", "share/weft/perf/", "lib/")
         for file in self.installed:
             self.assertTrue(file.startswith(allowed), file)
             self.assertNotRegex(file, r"gtest|test-support|-lib\.a|_test")
