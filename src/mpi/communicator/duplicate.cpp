@@ -37,7 +37,9 @@ communicator& make_copy(rank_state& rank, communicator& of, const agreement& all
 class pending_copy final : public request_part {
  public:
   pending_copy(const communicator& of, const agreement& proposed, const communicator_hints* hints) noexcept
-      : agreed{proposed}, error_handler_{of.error_handler}, hints_{hints != nullptr ? *hints : communicator_hints{}} {}
+      : agreed{proposed}, error_handler_{of.error_handler}, hints_{hints != nullptr ? *hints : communicator_hints{}} {
+    memory_.set_pending(error_handler_);
+  }
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return memory_.handle(); }
   int copy_attributes_of(rank_state& rank, communicator& of) noexcept {
@@ -117,6 +119,14 @@ int start_duplicate_with_info(rank_state& rank, communicator& of, const info* gi
     const communicator_hints hints = read_hints(given);
     return start_duplicate_as(rank, of, &hints, out, handle);
   });
+}
+
+int set_error_handler_also_pending(MPI_Comm handle, communicator* of, MPI_Errhandler to) noexcept {
+  if (of != nullptr) return set_error_handler(*of, to);
+  error_handler_slot* const pending = find_pending(handle);
+  if (pending == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
+  pending->set(to);
+  return MPI_SUCCESS;
 }
 
 int set_hints(communicator& of, const info* given) noexcept {

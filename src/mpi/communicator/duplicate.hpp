@@ -18,6 +18,10 @@ int duplicate_with_info(rank_state& rank, communicator& of, const info* hints, M
 int start_duplicate_with_info(rank_state& rank, communicator& of, const info* hints, MPI_Comm* out,
                               MPI_Request* request) noexcept;
 
+/// MPI_Comm_set_errhandler. Programs, mpi4py among them, call it for a communicator of MPI_Comm_idup before its request
+/// is complete: then the communicator is made with that handler. `of` is null for such a handle.
+int set_error_handler_also_pending(MPI_Comm handle, communicator* of, MPI_Errhandler to) noexcept;
+
 /// MPI_Comm_set_info: the kind of an engine stays, and so do the hints that allow it.
 int set_hints(communicator& of, const info* hints) noexcept;
 int get_hints(const communicator& of, MPI_Info* made) noexcept;

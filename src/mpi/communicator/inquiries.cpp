@@ -1,10 +1,10 @@
 #include "mpi/communicator/inquiries.hpp"
 
-#include <cstring>
 #include <mutex>
 
 #include "mpi/group/inquiries.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/give_name.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
 
@@ -72,11 +72,11 @@ int set_name(communicator& of, const char* name) noexcept {
   });
 }
 
-int get_name(const communicator& of, char* name, int* length) noexcept {
+int get_name(MPI_Comm handle, const communicator* of, char* name, int* length) noexcept {
+  if (handle == MPI_COMM_NULL) return give_name("MPI_COMM_NULL", name, length);
+  if (of == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
   const std::lock_guard locked{names};
-  std::memcpy(name, of.name.c_str(), of.name.size() + 1);
-  *length = static_cast<int>(of.name.size());
-  return MPI_SUCCESS;
+  return give_name(of->name, name, length);
 }
 
 }  // namespace weft::mpi

@@ -19,6 +19,7 @@ int compare_communicators(const communicator& a, const communicator& b, int* out
 
 int set_name(communicator& of, const char* name) noexcept;
 /// `name` has MPI_MAX_OBJECT_NAME bytes.
-int get_name(const communicator& of, char* name, int* length) noexcept;
+/// MPI_COMM_NULL has a name, too (MPI 5.0, 7.8).
+int get_name(MPI_Comm handle, const communicator* of, char* name, int* length) noexcept;
 
 }  // namespace weft::mpi

@@ -8,11 +8,32 @@
 
 namespace weft::mpi {
 
+namespace {
+
+// What is in the memory meanwhile.
+struct pending_communicator {
+  object_kind kind = object_kind::pending_communicator;
+  error_handler_slot* handler;
+};
+
+}  // namespace
+
+static_assert(sizeof(pending_communicator) <= sizeof(communicator));
 static_assert(alignof(communicator) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
 communicator_memory::communicator_memory() : memory_{::operator new(sizeof(communicator))} {
   // A handle that is used too early is none.
   ::new (memory_.get()) object_kind{object_kind::freed};
+}
+
+void communicator_memory::set_pending(error_handler_slot& handler) noexcept {
+  ::new (memory_.get()) pending_communicator{.handler = &handler};
+}
+
+error_handler_slot* find_pending(MPI_Comm handle) noexcept {
+  if (is_predefined(handle)) return nullptr;
+  const auto* const found = reinterpret_cast<const pending_communicator*>(handle);
+  return found->kind == object_kind::pending_communicator ? found->handler : nullptr;
 }
 
 std::unique_ptr<communicator> communicator_memory::make(weft::runtime& of, communicator_parts parts) {

@@ -24,6 +24,8 @@ class communicator_memory {
   /// **Errors**: `std::bad_alloc`.
   communicator_memory();
   [[nodiscard]] MPI_Comm handle() const noexcept { return reinterpret_cast<MPI_Comm>(memory_.get()); }
+  /// Lets `find_pending` find the error handler that it is going to have.
+  void set_pending(error_handler_slot& handler) noexcept;
   /// Makes it here, once. **Errors**: of the engine and the group.
   [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& of, communicator_parts parts);
 
@@ -33,6 +35,9 @@ class communicator_memory {
   };
   std::unique_ptr<void, releaser> memory_;
 };
+
+/// The error handler of a communicator of MPI_Comm_idup whose request is not complete; null: it is none.
+[[nodiscard]] error_handler_slot* find_pending(MPI_Comm handle) noexcept;
 
 /// Makes a communicator, whose error handler is that of `parent`, and keeps it. Sends nothing. **Errors**: of the
 /// engine and the group; `invalid_state` if there is no id left.

@@ -1,10 +1,11 @@
 #include "mpi/type/names.hpp"
 
-#include <cstring>
 #include <string_view>
 
 #include "mpi/datatype/fortran.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/give_name.hpp"
+#include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
 
@@ -21,13 +22,17 @@ int type_names::set(const datatype& of, const char* name) noexcept {
   });
 }
 
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* of, char* name, int* length) noexcept {
+  if (handle == MPI_DATATYPE_NULL) return give_name("MPI_DATATYPE_NULL", name, length);
+  if (of == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
+  return rank.names_of_types.get(*of, name, length);
+}
+
 int type_names::get(const datatype& of, char* name, int* length) noexcept {
   const std::lock_guard locked{mutex_};
   const auto found = of_predefined_.find(&of);
   const std::string& text = found != of_predefined_.end() ? found->second : of.name();
-  std::memcpy(name, text.c_str(), text.size() + 1);
-  *length = static_cast<int>(text.size());
-  return MPI_SUCCESS;
+  return give_name(text, name, length);
 }
 
 }  // namespace weft::mpi

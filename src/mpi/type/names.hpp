@@ -10,6 +10,8 @@
 
 namespace weft::mpi {
 
+struct rank_state;
+
 /// Of a rank. **Threads**: any.
 class type_names {
  public:
@@ -21,5 +23,8 @@ class type_names {
   // Predefined types are of all ranks of a process; so the names that a rank gives them are here.
   std::map<const datatype*, std::string> of_predefined_;
 };
+
+/// MPI_DATATYPE_NULL has a name, too. `of` is null if the handle is none.
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* of, char* name, int* length) noexcept;
 
 }  // namespace weft::mpi
