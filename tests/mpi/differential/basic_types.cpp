@@ -72,6 +72,12 @@ void write_value(void* to, const basic_type& type, std::uint64_t stream, std::ui
   const std::uint64_t bits = mix(stream * 0x2545f4914f6cdd1dU + index);
   if (type.of == family::logical) {
     *static_cast<bool*>(to) = (bits & 1) != 0;
+  } else if (type.of == family::character && type.size == sizeof(wchar_t)) {
+    const auto value = static_cast<wchar_t>(bits % 0x8000);  // external32 has two bytes for it
+    std::memcpy(to, &value, sizeof value);
+  } else if (type.type == MPI_LONG || type.type == MPI_UNSIGNED_LONG) {
+    const auto value = static_cast<long>(bits % 0x80000000U);  // external32 has four
+    std::memcpy(to, &value, sizeof value);
   } else if (type.value_bytes != type.size) {
     std::memset(to, 0, type.size);
     const auto value = static_cast<long double>(static_cast<std::int64_t>(bits)) / 1024;

@@ -18,6 +18,14 @@ const std::vector<named_case>& cases() {
       {"truncated_messages", truncated_messages},
       {"failures_among_requests", failures_among_requests},
       {"wrong_arguments", wrong_arguments},
+      {"broadcasts", broadcasts},
+      {"gathers", gathers},
+      {"scatters", scatters},
+      {"alltoalls", alltoalls},
+      {"reductions", reductions},
+      {"ordered_reductions", ordered_reductions},
+      {"bounds_of_types", bounds_of_types},
+      {"packed_data", packed_data},
   };
   return all;
 }

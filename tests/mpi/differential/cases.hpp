@@ -29,5 +29,13 @@ void persistent_messages(scene& here);
 void truncated_messages(scene& here);
 void failures_among_requests(scene& here);
 void wrong_arguments(scene& here);
+void broadcasts(scene& here);
+void gathers(scene& here);
+void scatters(scene& here);
+void alltoalls(scene& here);
+void reductions(scene& here);
+void ordered_reductions(scene& here);
+void bounds_of_types(scene& here);
+void packed_data(scene& here);
 
 }  // namespace differential

@@ -79,7 +79,7 @@ layout layout_maker::repeat(layout element, int n) {
     case 4: return indexed(std::move(element), n, false, true);
     case 5: return indexed(std::move(element), n, true, true);
     case 6: return subarray(std::move(element), n);
-    case 7: return darray(std::move(element), n);
+    case 7: return is_left_out("darray") ? contiguous(std::move(element), n) : darray(std::move(element), n);
     default: return contiguous(std::move(element), n);
   }
 }
@@ -171,7 +171,7 @@ layout layout_maker::subarray(layout element, int n) {
     }
   }
   layout out = repeated(element, at);
-  out.lower = element.lower;
+  out.lower = 0;
   out.extent = long{sizes[0]} * sizes[1] * element.extent;
   MPI_Datatype made = MPI_DATATYPE_NULL;
   MPI_Type_create_subarray(2, sizes.data(), parts.data(), starts.data(), in_c ? MPI_ORDER_C : MPI_ORDER_FORTRAN,
@@ -190,7 +190,7 @@ layout layout_maker::darray(layout element, int n) {
   }
   while (cells / block % processes != mine && random_.chance(50)) ++cells;
   layout out = repeated(element, at);
-  out.lower = element.lower;
+  out.lower = 0;
   out.extent = long{cells} * element.extent;
   const int distribution = MPI_DISTRIBUTE_CYCLIC;
   MPI_Datatype made = MPI_DATATYPE_NULL;
