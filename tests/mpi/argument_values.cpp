@@ -204,7 +204,9 @@ std::vector<wrong_argument> argument_values::wrong(std::size_t parameter) const 
 }
 
 void argument_values::add_wrong_handles(std::string_view type, std::vector<wrong_argument>& to) const {
-  const bool may_be_null = (type == "MPI_Info" && !call_->name.starts_with("MPI_Info")) ||
+  // Null handles of communicators and datatypes have names.
+  const bool has_name = call_->name == "MPI_Comm_get_name" || call_->name == "MPI_Type_get_name";
+  const bool may_be_null = has_name || (type == "MPI_Info" && !call_->name.starts_with("MPI_Info")) ||
                            (type == "MPI_Request" && may_request_be_null(call_->name));
   for (const argument_objects::handle& each : objects_.all()) {
     if (each.type != type || (each.is_null && !may_be_null)) to.push_back({each.value, class_of_kind(type)});
