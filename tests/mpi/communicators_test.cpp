@@ -243,6 +243,37 @@ TEST(mpi_communicators, inherit_the_error_handler_which_is_called_for_their_requ
   });
 }
 
+// An info with the assertions that allow an unordered engine.
+MPI_Info unordered_info() {
+  MPI_Info out = MPI_INFO_NULL;
+  EXPECT_EQ(MPI_Info_create(&out), MPI_SUCCESS);
+  for (const char* each : {"mpi_assert_allow_overtaking", "mpi_assert_no_any_source", "mpi_assert_no_any_tag"}) {
+    EXPECT_EQ(MPI_Info_set(out, each, "true"), MPI_SUCCESS);
+  }
+  return out;
+}
+
+TEST(mpi_communicators, are_unordered_where_all_members_assert_that_they_need_no_order_and_no_wildcards) {
+  run_ranks(3, [](numbers_of_rank mine) {
+    MPI_Info info = unordered_info();
+    std::array<MPI_Comm, 4> made{};
+    std::array<MPI_Request, 2> requests{};
+    EXPECT_EQ(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &made[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_dup_with_info(MPI_COMM_WORLD, mine.rank == 1 ? MPI_INFO_NULL : info, &made[1]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, &made[2], &requests[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_idup_with_info(MPI_COMM_WORLD, mine.rank == 0 ? MPI_INFO_NULL : info, &made[3], &requests[1]),
+              MPI_SUCCESS);
+    EXPECT_EQ(MPI_Info_free(&info), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (std::size_t index = 0; index < made.size(); ++index) {
+      EXPECT_EQ(mpi::find_communicator(*mpi::current_rank(), made[index])->engine.is_ordered(), index % 2 == 1);
+      EXPECT_EQ(around(made[index], mine.rank), (mine.rank + 2) % 3);
+      EXPECT_EQ(sum_over(made[index], mine.rank), 3);
+      free_one(made[index]);
+    }
+  });
+}
+
 TEST(mpi_communicators, have_names_which_their_duplicates_do_not_get) {
   run_ranks(1, [](numbers_of_rank) {
     char text[MPI_MAX_OBJECT_NAME];
