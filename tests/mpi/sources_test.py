@@ -59,8 +59,8 @@ class Sources(OutsideTest):
     def test_netpipe_measures_and_finds_its_data_right(self):
         source = self.unpacked("netpipe_*.orig.tar.gz")
         self.builds("make", "mpi", "CFLAGS=-O2 -w", cwd=source, env=with_names())
-        # -i: looks at the data of each message instead of measuring.
-        for options in (["-n", "20"], ["-i", "-n", "5"], ["-a", "-n", "5"], ["-S", "-n", "5"], ["-2", "-n", "5"]):
+        # -i: looks at the data of each message instead of measuring. -2: both send before they receive, which needs -a.
+        for options in (["-n", "20"], ["-i", "-n", "5"], ["-a", "-n", "5"], ["-S", "-n", "5"], ["-2", "-a", "-n", "5"]):
             with self.subTest(options):
                 printed = self.builds(NAMES / "mpiexec", "-n", 2, source / "NPmpi", "-u", 100000, *options, cwd=self.folder,
                                       env=environment())
@@ -114,7 +114,7 @@ class Mpi4py(Sources):
         self.assertIn("10 loops", self.python(3, "-m", "mpi4py.bench", "ringtest", "-n", 1000, "-l", 10))
 
     def test_its_own_tests_pass(self):
-        for ranks in (1, 3):
+        for ranks in (1, 2):
             for part in PARTS_OF_MPI4PY:
                 with self.subTest(f"{part} with {ranks} ranks"):
                     self.assertRegex(self.python(ranks, self.source / "test/main.py", "-q", f"test_{part}"), r"\nOK\b")
