@@ -39,6 +39,22 @@ if(TARGET weft-dt-lib)
   target_compile_options(weft-dt-lib PRIVATE -ffp-contract=off)
 endif()
 
+# apps/mpi/<name>/: programs of MPI, with Weft's; apps/build-with makes them with any other. They share sources of apps/<name>/.
+if(WEFT_HAS_mpi AND WEFT_PROGRAMS)
+  set(shared_dt apps/dt/graph.cpp apps/dt/arrays.cpp)
+  set(shared_hpccg apps/hpccg/problem.cpp apps/hpccg/known.cpp)
+  foreach(name IN ITEMS dt hpccg)
+    file(GLOB sources CONFIGURE_DEPENDS apps/mpi/${name}/*.cpp)
+    add_executable(mpi-${name} ${sources} ${shared_${name}})
+    add_dependencies(mpi-${name} weft-mpi-header)
+    target_compile_features(mpi-${name} PRIVATE cxx_std_20)
+    target_compile_options(mpi-${name} PRIVATE -ffp-contract=off)
+    target_include_directories(mpi-${name} PRIVATE ${PROJECT_SOURCE_DIR}/apps ${PROJECT_BINARY_DIR}/include/weft-mpi)
+    target_link_libraries(mpi-${name} PRIVATE weft_mpi weft_warnings)
+    set_target_properties(mpi-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  endforeach()
+endif()
+
 if(WEFT_HAS_weft-perf)
   # What figures are of: written anew at each build, if it has changed.
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)

@@ -1,4 +1,4 @@
-// What a run has to find: residuals that are known of some sizes, and the solution.
+// Compares a run's residuals with known ones, and its solution with the exact one.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "hpccg/problem.hpp"
+#include "hpccg/known.hpp"
 #include "hpccg/solve.hpp"
 
 namespace weft_hpccg {
-
-/// Before the update of iteration `iteration`, which is counted from 1.
-struct known_residual {
-  std::uint32_t iteration;
-  double value;
-};
-
-/// How far a residual may be from the known one, in parts of it; and each cell from the exact solution.
-inline constexpr double residual_off_max = 1e-4, error_max = 1e-10;
-
-/// Of the boxes of all ranks together; none where nothing is known. The last residuals, which say only how numbers were
-/// rounded, are left out.
-[[nodiscard]] std::vector<known_residual> known_residuals(const box& of_each, std::uint32_t ranks);
 
 /// What is wrong, and how far off it is; empty where all is right.
 [[nodiscard]] std::string find_wrong(const solve_result& found, const std::vector<known_residual>& known);

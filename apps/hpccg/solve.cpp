@@ -10,6 +10,7 @@
 #include <span>
 
 #include "hpccg/halo.hpp"
+#include "hpccg/iteration.hpp"
 #include "hpccg/team.hpp"
 
 namespace weft_hpccg {
@@ -23,25 +24,6 @@ std::vector<range> rows_of_workers(const box& of, std::uint32_t workers) {
   }
   return out;
 }
-
-double product(std::span<const double> a, std::span<const double> b, const range& of) noexcept {
-  double sum = 0;
-  for (std::size_t i = of.begin; i < of.end; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
-// to = to + factor * by
-void add(std::span<double> to, double factor, std::span<const double> by, const range& of) noexcept {
-  for (std::size_t i = of.begin; i < of.end; ++i) to[i] += factor * by[i];
-}
-
-// direction = residual + factor * direction
-void redirect(std::span<double> direction, double factor, std::span<const double> residual, const range& of) noexcept {
-  for (std::size_t i = of.begin; i < of.end; ++i) direction[i] = residual[i] + factor * direction[i];
-}
-
-// Whether another iteration can divide by this. False for NaN.
-bool has_residual(double squares) noexcept { return squares >= std::numeric_limits<double>::min(); }
 
 // The solver of one rank.
 class solver {

@@ -7,11 +7,10 @@
 
 #include <weft/weft.hpp>
 
+#include "hpccg/iteration.hpp"
 #include "hpccg/problem.hpp"
 
 namespace weft_hpccg {
-
-inline constexpr std::uint32_t iterations_max = 149;
 
 struct solve_options {
   box cells;                  ///< of each rank
