@@ -12,7 +12,7 @@ namespace {
 // A receive that no message matches is complete if the rank that it names has ended; otherwise it is taken back.
 bool has_ended(rank_state& rank, communicator& in, int member) {
   constexpr std::uint64_t tag_of_none = std::uint64_t{1} << 62;  // MPI's are ints
-  request one{.operation = request_operation::receive, .of = &in};
+  request one{request_operation::receive, in};
   const accepted_status posted = rank.device.until_accepted([&] {
     return rank.device.post_recv(in.world_rank(member), buffer_ref{}, rank.signals,
                                  {.tag = tag_of_none, .engine = in.engine, .context = &one});

@@ -100,7 +100,7 @@ int start(rank_state& rank, communicator& in, const sent_side& sent, const recei
 int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
                      MPI_Status* status) noexcept {
   return guarded([&] {
-    request coming{.operation = request_operation::receive, .of = &in};
+    request coming{request_operation::receive, in};
     if (received.from.peer == MPI_PROC_NULL) {
       coming.finish(outcome_of_no_process);
     } else {

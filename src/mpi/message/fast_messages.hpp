@@ -1,6 +1,7 @@
-// MPI_Send and MPI_Recv of the most common kind, inlined into their entry points, as these are the critical path: the
-// data of a predefined datatype, short if it is sent, in a communicator of all ranks of the job. One chain of
-// conditions takes the place of all checks; a call that misses one of them takes the general path, which says why.
+// MPI_Send, MPI_Recv, MPI_Isend and MPI_Irecv of the most common kind, inlined into their entry points, as these are
+// the critical path: bytes one behind the other, short if they are sent, in a communicator of all ranks of the job. One
+// chain of conditions takes the place of all checks; a call that misses one of them takes the general path, which says
+// why.
 //
 // Cost beyond Weft's own post: some 15 conditions, and a request on the stack, of which a post and its end write a few
 // words.
@@ -24,8 +25,6 @@ namespace detail {
 
 /// Weft sends so many bytes inside of the descriptor of a message; longer messages have more to do.
 inline constexpr MPI_Count short_bytes_max = 40;
-/// Elements of which the bytes fit in any type that counts bytes.
-inline constexpr MPI_Count small_count_max = MPI_Count{1} << 40;
 
 /// The communicator of a handle if all ranks of the job are its members, in their order; else null.
 [[nodiscard]] [[gnu::always_inline]] inline communicator* find_whole_job(rank_state& rank, MPI_Comm handle) noexcept {
@@ -36,10 +35,56 @@ inline constexpr MPI_Count small_count_max = MPI_Count{1} << 40;
   return found->kind == object_kind::communicator && found->is_whole_job ? found : nullptr;
 }
 
-/// The datatype of a handle if it is predefined and its elements are bytes one behind the other; else null.
+/// The datatype of a handle if its elements are bytes one behind the other, and it may be used; else null.
 [[nodiscard]] [[gnu::always_inline]] inline const datatype* find_dense(MPI_Datatype handle) noexcept {
-  const datatype* const found = find_made(number_of(handle));
-  return found != nullptr && found->map().is_dense ? found : nullptr;
+  if (is_predefined(handle)) [[likely]] {
+    const datatype* const found = find_made(number_of(handle));
+    return found != nullptr && found->map().is_dense ? found : nullptr;
+  }
+  const datatype* const found = find_derived(handle);
+  return found != nullptr && found->map().is_dense && found->is_committed() ? found : nullptr;
+}
+
+/// A short message; without a communicator: it is another kind of send.
+struct short_send {
+  communicator* in = nullptr;
+  std::uint32_t peer = 0;
+  std::size_t bytes = 0;
+};
+[[nodiscard]] [[gnu::always_inline]] inline short_send described_short(rank_state& rank, const void* buffer,
+                                                                       MPI_Count count, MPI_Datatype type, envelope to,
+                                                                       MPI_Comm comm) noexcept {
+  communicator* const in = find_whole_job(rank, comm);
+  const datatype* const of = find_dense(type);
+  if (in == nullptr || of == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
+    return {};
+  const auto peer = static_cast<std::uint32_t>(to.peer);
+  if (peer >= in->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.unposted.is_empty()) [[unlikely]]
+    return {};
+  const auto bytes = static_cast<std::size_t>(of->size() * count);
+  if (of->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
+    return {};
+  return {.in = in, .peer = peer, .bytes = bytes};
+}
+
+/// A receive of the common kind; without a communicator: it is another kind.
+struct dense_receive {
+  communicator* in = nullptr;
+  std::uint32_t peer = 0;
+  std::size_t bytes = 0;
+};
+[[nodiscard]] [[gnu::always_inline]] inline dense_receive described_dense(rank_state& rank, void* buffer,
+                                                                          MPI_Count count, MPI_Datatype type,
+                                                                          envelope from, MPI_Comm comm) noexcept {
+  communicator* const in = find_whole_job(rank, comm);
+  const datatype* const of = find_dense(type);
+  if (in == nullptr || of == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
+    return {};
+  const auto peer = static_cast<std::uint32_t>(from.peer);
+  std::int64_t bytes = 0;
+  if (peer >= in->size || !of->try_bytes_of(count, bytes)) [[unlikely]]
+    return {};
+  return {.in = in, .peer = peer, .bytes = static_cast<std::size_t>(bytes)};
 }
 
 }  // namespace detail
@@ -47,43 +92,94 @@ inline constexpr MPI_Count small_count_max = MPI_Count{1} << 40;
 /// A blocking send. Returns an error class, or `not_fast`.
 [[gnu::always_inline]] inline int fast_send(rank_state& rank, const void* buffer, MPI_Count count, MPI_Datatype type,
                                             envelope to, MPI_Comm comm) noexcept {
-  communicator* const in = detail::find_whole_job(rank, comm);
-  const datatype* const of = detail::find_dense(type);
-  if (in == nullptr || of == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
+  const detail::short_send of = detail::described_short(rank, buffer, count, type, to, comm);
+  if (of.in == nullptr) [[unlikely]]
     return not_fast;
-  const auto peer = static_cast<std::uint32_t>(to.peer);
-  if (peer >= in->size || static_cast<std::uint64_t>(count) > detail::short_bytes_max || !rank.unposted.is_empty())
-      [[unlikely]] {
-    return not_fast;
-  }
-  const const_buffer_ref bytes{buffer, static_cast<std::size_t>(of->size() * count)};
-  if (bytes.bytes() > detail::short_bytes_max) [[unlikely]]
-    return not_fast;
-  return guarded([&]() __attribute__((always_inline)) {
-    request one{.of = in};
-    const weft::status answer = rank.device.post_send(
-        peer, bytes, rank.signals, {.tag = static_cast<std::uint64_t>(to.tag), .engine = in->engine, .context = &one});
+  try {
+    request one{request_operation::send, *of.in};
+    const weft::status answer =
+        rank.device.post_send(of.peer, const_buffer_ref{buffer, of.bytes}, rank.signals,
+                              {.tag = static_cast<std::uint64_t>(to.tag), .engine = of.in->engine, .context = &one});
     if (answer.is_done()) [[likely]]
       return MPI_SUCCESS;
-    return end_send(rank, one, {.bytes = bytes, .peer = peer, .tag = to.tag}, answer);
-  });
+    return end_send(rank, one, {.bytes = {buffer, of.bytes}, .peer = of.peer, .tag = to.tag}, answer);
+  } catch (...) {
+    return fail_by_exception();
+  }
+}
+
+/// A send that does not wait. Most are complete at its end, and have one request in common.
+[[gnu::always_inline]] inline int fast_start_send(rank_state& rank, const void* buffer, MPI_Count count,
+                                                  MPI_Datatype type, envelope to, MPI_Comm comm,
+                                                  MPI_Request* handle) noexcept {
+  if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
+    return not_fast;
+  const detail::short_send of = detail::described_short(rank, buffer, count, type, to, comm);
+  if (of.in == nullptr) [[unlikely]]
+    return not_fast;
+  request* const one = rank.requests.try_acquire(*of.in, request_operation::send);
+  if (one == nullptr) [[unlikely]]
+    return not_fast;
+  try {
+    const weft::status answer =
+        rank.device.post_send(of.peer, const_buffer_ref{buffer, of.bytes}, rank.signals,
+                              {.tag = static_cast<std::uint64_t>(to.tag), .engine = of.in->engine, .context = one});
+    if (answer.is_done()) [[likely]] {
+      rank.requests.put_back(*one);
+      *handle = handle_of(rank.requests.sent());
+      return MPI_SUCCESS;
+    }
+    if (answer.is_posted()) {
+      of.in->add_reference();
+      *handle = handle_of(*one);
+      return MPI_SUCCESS;
+    }
+  } catch (...) {
+    // The general path meets this error again, and deals with it.
+  }
+  rank.requests.put_back(*one);
+  return not_fast;
+}
+
+/// A receive that does not wait.
+[[gnu::always_inline]] inline int fast_start_receive(rank_state& rank, void* buffer, MPI_Count count, MPI_Datatype type,
+                                                     envelope from, MPI_Comm comm, MPI_Request* handle) noexcept {
+  if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
+    return not_fast;
+  const detail::dense_receive of = detail::described_dense(rank, buffer, count, type, from, comm);
+  if (of.in == nullptr) [[unlikely]]
+    return not_fast;
+  request* const one = rank.requests.try_acquire(*of.in, request_operation::receive);
+  if (one == nullptr) [[unlikely]]
+    return not_fast;
+  try {
+    const weft::status answer =
+        rank.device.post_recv(of.peer, buffer_ref{buffer, of.bytes}, rank.signals,
+                              {.tag = static_cast<std::uint64_t>(from.tag), .engine = of.in->engine, .context = one});
+    if (answer.is_posted()) [[likely]] {
+      of.in->add_reference();
+      one->ticket = answer.ticket();
+      *handle = handle_of(*one);
+      return MPI_SUCCESS;
+    }
+  } catch (...) {
+    // The general path meets this error again, and deals with it.
+  }
+  rank.requests.put_back(*one);
+  return not_fast;
 }
 
 /// A blocking receive. Returns an error class, or `not_fast`.
 [[gnu::always_inline]] inline int fast_receive(rank_state& rank, void* buffer, MPI_Count count, MPI_Datatype type,
                                                envelope from, MPI_Comm comm, MPI_Status* status) noexcept {
-  communicator* const in = detail::find_whole_job(rank, comm);
-  const datatype* const of = detail::find_dense(type);
-  if (in == nullptr || of == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
+  const detail::dense_receive of = detail::described_dense(rank, buffer, count, type, from, comm);
+  if (of.in == nullptr) [[unlikely]]
     return not_fast;
-  const auto peer = static_cast<std::uint32_t>(from.peer);
-  if (peer >= in->size || static_cast<std::uint64_t>(count) > detail::small_count_max) [[unlikely]]
-    return not_fast;
-  return guarded([&]() __attribute__((always_inline)) {
-    request one{.operation = request_operation::receive, .of = in};
+  try {
+    request one{request_operation::receive, *of.in};
     const weft::status answer =
-        rank.device.post_recv(peer, buffer_ref{buffer, static_cast<std::size_t>(of->size() * count)}, rank.signals,
-                              {.tag = static_cast<std::uint64_t>(from.tag), .engine = in->engine, .context = &one});
+        rank.device.post_recv(of.peer, buffer_ref{buffer, of.bytes}, rank.signals,
+                              {.tag = static_cast<std::uint64_t>(from.tag), .engine = of.in->engine, .context = &one});
     if (answer.is_retry()) [[unlikely]]
       return not_fast;
     wait_for(rank, one);
@@ -91,7 +187,9 @@ inline constexpr MPI_Count small_count_max = MPI_Count{1} << 40;
     if (one.result.error != MPI_SUCCESS) [[unlikely]]
       return fail_of(one, one.result);
     return MPI_SUCCESS;
-  });
+  } catch (...) {
+    return fail_by_exception();
+  }
 }
 
 }  // namespace weft::mpi

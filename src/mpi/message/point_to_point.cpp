@@ -9,7 +9,8 @@ namespace weft::mpi {
 int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
          completion_level complete_at) noexcept {
   return guarded([&] {
-    request one{.of = &in, .send = described(in, from.bytes(), to, complete_at)};
+    request one{request_operation::send, in};
+    one.send = described(in, from.bytes(), to, complete_at);
     if (!post_or_keep(rank, one)) wait_for(rank, one);
     return one.result.error;
   });
@@ -24,7 +25,7 @@ int end_send(rank_state& rank, request& one, const described_send& of, status an
 
 int receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from, MPI_Status* status) noexcept {
   return guarded([&] {
-    request one{.operation = request_operation::receive, .of = &in};
+    request one{request_operation::receive, in};
     post_receive(rank, one, into.bytes(), from);
     wait_for(rank, one);
     write_status(status, one.result);

@@ -117,7 +117,7 @@ int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* han
   message* const found = find_message(*handle);
   if (found == nullptr) return fail_no_message();
   return guarded([&] {
-    request one{.operation = request_operation::receive, .of = &found->of};
+    request one{request_operation::receive, found->of};
     post_matched(rank, *found, into.bytes(), one);
     wait_for(rank, one);
     write_status(status, one.result);

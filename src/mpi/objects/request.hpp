@@ -68,6 +68,9 @@ struct described_send {
 };
 
 struct request {
+  request() noexcept {}
+  request(request_operation made_for, communicator& in) noexcept : operation{made_for}, of{&in} {}
+
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
   void finish(const weft::completion_record& record) noexcept;
@@ -94,7 +97,9 @@ struct request {
   bool is_active = true;       // false: persistent, and not started; then it is done, with an empty result
   communicator* of = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
-  described_send send{};
+  union {
+    described_send send;  // of a send; set before its post, as blocking calls pay for each word
+  };
   std::uint64_t ticket = 0;       // of a receive that was posted, for MPI_Cancel
   request* next = nullptr;        // in the pool, or among sends that are not posted
   request_part* owned = nullptr;  // ends with `request_pool::release`; a request outside of the pool owns none

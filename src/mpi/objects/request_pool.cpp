@@ -63,6 +63,7 @@ request& request_pool::acquire_persistent(communicator* of, request_operation op
 }
 
 void request_pool::release(request& one) noexcept {
+  if (&one == &sent_) return;
   if (one.owned != nullptr) [[unlikely]]
     end_owned(one);
   if (one.of != nullptr) one.of->remove_reference();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "mpi/objects/request.hpp"
@@ -20,7 +21,7 @@ namespace weft::mpi {
 /// done by then, at a constant cost for each free on average.
 class request_pool {
  public:
-  explicit request_pool(bool is_shared) noexcept : is_shared_{is_shared} {}
+  explicit request_pool(bool is_shared) noexcept : is_shared_{is_shared} { sent_.finish(outcome{}); }
   ~request_pool();
   request_pool(const request_pool&) = delete;
   request_pool& operator=(const request_pool&) = delete;
@@ -28,6 +29,30 @@ class request_pool {
   /// A fresh request, active and not done, which is a reference to its communicator. Without one the error handler of
   /// MPI_COMM_SELF is called. **Errors**: `std::bad_alloc`.
   [[nodiscard]] request& acquire(communicator* of, request_operation operation);
+  /// Whether several threads use it at a time: then `try_acquire` may not be called.
+  [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
+  /// The same in a fast path, but without the reference to the communicator. Null: it takes memory.
+  [[nodiscard]] request* try_acquire(communicator& of, request_operation operation) noexcept {
+    request* const out = free_;
+    if (out == nullptr) [[unlikely]]
+      return nullptr;
+    free_ = out->next;
+    out->kind = object_kind::request;
+    out->operation = operation;
+    out->is_persistent = false;
+    out->activate();
+    out->of = &of;
+    out->next = nullptr;
+    return out;
+  }
+  /// Gives back a request of `try_acquire` that was not used.
+  void put_back(request& unused) noexcept {
+    unused.kind = object_kind::freed;
+    unused.next = std::exchange(free_, &unused);
+  }
+  /// The request of all sends that were complete when they had been posted. It stays as it is.
+  [[nodiscard]] request& sent() noexcept { return sent_; }
+
   /// A persistent one, which is inactive; `owned` starts it. **Errors**: `std::bad_alloc`.
   [[nodiscard]] request& acquire_persistent(communicator* of, request_operation operation,
                                             std::unique_ptr<request_part> owned);
@@ -50,6 +75,7 @@ class request_pool {
   const bool is_shared_;  // by several threads at a time
   std::mutex mutex_;      // of all that follows
   request* free_ = nullptr;
+  request sent_;
   std::vector<request*> freed_;  // by the program, before they were done
   std::size_t look_at_ = 64;     // so many freed ones: a free looks for done ones
   std::vector<std::unique_ptr<request[]>> blocks_;
