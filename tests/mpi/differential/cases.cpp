@@ -26,6 +26,7 @@ const std::vector<named_case>& cases() {
       {"ordered_reductions", ordered_reductions},
       {"bounds_of_types", bounds_of_types},
       {"packed_data", packed_data},
+      {"several_threads", several_threads, true},
   };
   return all;
 }

@@ -37,5 +37,6 @@ void reductions(scene& here);
 void ordered_reductions(scene& here);
 void bounds_of_types(scene& here);
 void packed_data(scene& here);
+void several_threads(scene& here);
 
 }  // namespace differential
