@@ -49,6 +49,9 @@ SELDOM = {
     "collectives_of_ended_ranks.*": "waits most of its time until the end of a rank is known",
     "coll_counts*": "schedules of many ranks, and no message",
     "random_terminations.*": "has seeds of its own",
+    "mpi_coll*": "collectives that coll's own suites run with each seed",
+    "mpi_user_operations.*": "the same",
+    "mpi_arguments.*": "calls that are refused, and hardly a message",
     "mpi_many_communicators.*thousand*": "communicators by the thousand, and few messages",
 }
 FAILURES = {"failed_reads": "read:2", "failed_writes": "write:2", "gone_reads": "read:2:gone", "gone_writes": "write:2:gone"}
