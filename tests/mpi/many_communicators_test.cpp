@@ -2,6 +2,7 @@
 // parts of communicators by hardware.
 #include <malloc.h>
 
+#include <array>
 #include <string>
 #include <thread>
 #include <vector>
@@ -151,6 +152,16 @@ TEST(mpi_many_communicators, split_types_find_shared_memory_and_hardware_by_its_
     EXPECT_EQ(taken_size(part_of_world(mine.rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_HW_UNGUIDED)),
               mine.rank == 0 ? 0 : 2);
     MPI_Comm made{};
+    MPI_Info found{};
+    EXPECT_EQ(MPI_Info_create(&found), MPI_SUCCESS);
+    const int type = mine.rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_HW_UNGUIDED;
+    EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, type, 0, found, &made), MPI_SUCCESS);
+    EXPECT_EQ(taken_size(made), mine.rank == 0 ? 0 : 2);
+    std::array<char, 40> kind{};
+    int length = static_cast<int>(kind.size()), is_there = 0;
+    EXPECT_EQ(MPI_Info_get_string(found, "mpi_hw_resource_type", &length, kind.data(), &is_there), MPI_SUCCESS);
+    EXPECT_STREQ(kind.data(), mine.rank == 0 ? "" : "mpi_shared_memory");
+    EXPECT_EQ(MPI_Info_free(&found), MPI_SUCCESS);
     EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, 1, 0, MPI_INFO_NULL, &made), MPI_ERR_ARG);
     EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_NULL, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made), MPI_ERR_COMM);
   });

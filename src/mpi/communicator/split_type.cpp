@@ -71,8 +71,7 @@ std::optional<std::size_t> first_difference(const std::vector<colors_of_member>&
 
 }  // namespace
 
-int split_by_type(rank_state& rank, communicator& parent, int type, int key, const info* given,
-                  MPI_Comm* out) noexcept {
+int split_by_type(rank_state& rank, communicator& parent, int type, int key, info* given, MPI_Comm* out) noexcept {
   const bool is_known =
       type == MPI_UNDEFINED || (type >= MPI_COMM_TYPE_SHARED && type <= MPI_COMM_TYPE_RESOURCE_GUIDED);
   if (!is_known) return fail(MPI_ERR_ARG, "split type %d", type);
@@ -84,6 +83,8 @@ int split_by_type(rank_state& rank, communicator& parent, int type, int key, con
     std::optional<std::size_t> kind = 0;
     if (type == MPI_COMM_TYPE_HW_UNGUIDED) kind = first_difference(all);
     const bool has_color = kind && own[*kind] >= 0;
+    if (type == MPI_COMM_TYPE_HW_UNGUIDED && has_color && given != nullptr)
+      given->set("mpi_hw_resource_type", *kind == 0 ? "mpi_shared_memory" : names_of_hardware[*kind - 1]);
     *out = handle_or_null(split_by(rank, parent, has_color ? optional_color{own[*kind]} : std::nullopt, key));
     return MPI_SUCCESS;
   });
