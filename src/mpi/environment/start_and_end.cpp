@@ -15,7 +15,7 @@ namespace weft::mpi {
 namespace {
 
 // A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
-// A process that it has forked, and that ends, is none.
+// A process that it has forked, and that ends, is none. Not of ranks that are threads.
 pid_t process_of_rank = 0;
 
 void check_end_of_process() noexcept {
@@ -28,8 +28,10 @@ void check_end_of_process() noexcept {
 int start(rank_slot& slot, int level) {
   weft::detail::set_mpi_library(describe);
   slot.state = new rank_state{start_session(slot.given, level)};
-  process_of_rank = ::getpid();
-  if (&slot == &detail::process_slot) std::atexit(check_end_of_process);
+  if (&slot == &detail::process_slot) {
+    process_of_rank = ::getpid();
+    std::atexit(check_end_of_process);
+  }
   return MPI_SUCCESS;
 }
 
