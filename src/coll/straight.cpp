@@ -18,7 +18,7 @@ namespace weft::coll::straight {
 namespace {
 
 constexpr std::size_t bytes_max = detail::inline_bytes_max;
-using element_room = std::array<std::byte, bytes_max>;
+struct alignas(std::max_align_t) element_room : std::array<std::byte, bytes_max> {};
 
 // The messages of one collective. Sends go first: they travel while the receive is posted.
 class messages {
@@ -203,7 +203,7 @@ class combining {
   messages& all_;
   std::size_t bytes_;
   const reduction& how_;
-  alignas(std::max_align_t) std::array<element_room, 2> room_;
+  std::array<element_room, 2> room_;
   element_room* mine_ = &room_[0];
   element_room* theirs_ = &room_[1];
 };
@@ -212,7 +212,7 @@ class combining {
 void linear_allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
   constexpr std::uint32_t to_root = 0, from_root = 1;
   const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  alignas(std::max_align_t) std::array<element_room, linear_members_max> room;
+  std::array<element_room, linear_members_max> room;
   messages all{in};
   if (of.rank != 0) {
     all.send(0, to_root, from, bytes);

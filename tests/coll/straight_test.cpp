@@ -6,7 +6,9 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "coll/group_store.hpp"
 #include "support/waiting.hpp"
@@ -43,6 +45,37 @@ struct digits {
     }
   }
 };
+
+// Adds, and counts arrays that are not aligned for their elements.
+void add_aligned(const void* in, void* inout, std::size_t count, void* misaligned) {
+  for (const void* const each : {in, static_cast<const void*>(inout)}) {
+    if (reinterpret_cast<std::uintptr_t>(each) % alignof(long double) != 0)
+      static_cast<std::atomic<int>*>(misaligned)->fetch_add(1, std::memory_order_relaxed);  // [stat]
+  }
+  for (std::size_t i = 0; i < count * sizeof(long double); i += sizeof(long double)) {
+    long double a = 0, b = 0;
+    std::memcpy(&a, static_cast<const std::byte*>(in) + i, sizeof a);
+    std::memcpy(&b, static_cast<std::byte*>(inout) + i, sizeof b);
+    b += a;
+    std::memcpy(static_cast<std::byte*>(inout) + i, &b, sizeof b);
+  }
+}
+
+TEST_P(straight_bodies, combine_elements_in_memory_that_is_aligned_for_any) {
+  std::atomic<int> misaligned{0};
+  for (std::uint32_t ranks = 2; ranks <= 6; ++ranks) {
+    test::local_job{ranks}.run([&](runtime& rt) {
+      group_state& world = *group_store::of(rt).world();
+      const reduction add{.combine = &add_aligned, .context = &misaligned, .element_bytes = sizeof(long double)};
+      long double number = rt.rank() + 1;
+      straight::run(world, shape_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
+                    {&number, sizeof number}, add);
+      EXPECT_EQ(number, rt.size() * (rt.size() + 1) / 2);
+    });
+  }
+  // [stat] The ranks have ended.
+  EXPECT_EQ(misaligned.load(std::memory_order_relaxed), 0);
+}
 
 TEST_P(straight_bodies, give_each_member_the_roots_bytes_and_the_result_in_order) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
