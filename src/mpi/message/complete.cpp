@@ -1,5 +1,6 @@
 #include "mpi/message/complete.hpp"
 
+#include "mpi/message/complete_fast.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -52,7 +53,7 @@ int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
   if (one == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
   return guarded([&] {
     wait_for(rank, *one);
-    return complete(rank, *handle, *one, status);
+    return try_complete(rank, *handle, *one, status) ? MPI_SUCCESS : complete(rank, *handle, *one, status);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "mpi/message/complete.hpp"
+#include "mpi/message/complete_fast.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -167,8 +168,11 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
     errors_of_several errors{statuses};
     failure_watch watch{rank.signals, all, count};
     for (int index = 0; index < count; ++index) {
-      const request* const one = find(all[index]);
-      if (one != nullptr && !one->is_done() && !errors.has_failed()) wait_for_first(rank, *one, watch);
+      request* const one = find(all[index]);
+      if (one != nullptr && !errors.has_failed()) [[likely]] {
+        if (!one->is_done()) wait_for_first(rank, *one, watch);
+        if (one->is_done() && try_complete(rank, all[index], *one, status_at(statuses, index))) continue;
+      }
       // Still not done: another one has failed.
       const bool is_open = one != nullptr && !one->is_done();
       errors.add(index, is_open ? MPI_ERR_PENDING : complete_any(rank, all[index], status_at(statuses, index)));

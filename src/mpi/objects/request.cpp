@@ -59,10 +59,4 @@ int fail_of(const request& one, const outcome& with) noexcept {
   return with.error;
 }
 
-request* find_request(MPI_Request handle) noexcept {
-  if (is_predefined(handle)) return nullptr;
-  auto* const found = reinterpret_cast<request*>(handle);
-  return found->kind == object_kind::request ? found : nullptr;
-}
-
 }  // namespace weft::mpi

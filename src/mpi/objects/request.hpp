@@ -151,6 +151,10 @@ int fail_of(const request& one, const outcome& with) noexcept;
 
 [[nodiscard]] inline MPI_Request handle_of(request& one) noexcept { return reinterpret_cast<MPI_Request>(&one); }
 /// The request of a handle; null if it is none.
-[[nodiscard]] request* find_request(MPI_Request handle) noexcept;
+[[nodiscard]] inline request* find_request(MPI_Request handle) noexcept {
+  if (is_predefined(handle)) return nullptr;
+  auto* const found = reinterpret_cast<request*>(handle);
+  return found->kind == object_kind::request ? found : nullptr;
+}
 
 }  // namespace weft::mpi

@@ -45,7 +45,7 @@ class request_pool {
     out->next = nullptr;
     return out;
   }
-  /// Gives back a request of `try_acquire` that was not used.
+  /// Gives back a request of `try_acquire` without its reference to the communicator.
   void put_back(request& unused) noexcept {
     unused.kind = object_kind::freed;
     unused.next = std::exchange(free_, &unused);
