@@ -32,3 +32,8 @@ if(NOT WEFT_LONG)
 endif()
 get_property(program_libraries GLOBAL PROPERTY WEFT_PROGRAM_LIBRARIES)
 target_link_libraries(check_headers PRIVATE weft_test ${program_libraries})
+
+if(TARGET weft_layer_mpi)
+  target_include_directories(check_headers PRIVATE $<TARGET_PROPERTY:weft_layer_mpi,INTERFACE_INCLUDE_DIRECTORIES>)
+  add_dependencies(check_headers weft-mpi-header)
+endif()
