@@ -38,7 +38,7 @@ WRONG = {
         "elements": "3.2.5: MPI_Get_elements gives the number of basic elements; MPICH ends the job for some derived types",
         "darray": "5.1.4: block cyclic arrays whose last block is not full; MPICH gives other true bounds",
         "external32": "14.5.2: lengths of the representation; MPICH refuses some types of C and leaves long doubles out",
-        "replaced_at_bottom": "5.1.12: MPI_BOTTOM is a valid buffer of datatypes with addresses; MPI_Sendrecv_replace refuses it",
+        "replace": "3.11: MPI_Sendrecv_replace takes any committed type; MPICH refuses some long derived ones with MPI_ERR_TYPE",
     },
     "Open": {  # 5.0.11
         "external32": "14.5.2: long has 4 bytes; MPI_Pack_external_size counts 8 for it and MPI_Pack_external writes 4",

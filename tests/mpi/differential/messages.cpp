@@ -138,7 +138,7 @@ void send_and_receive(scene& here) {
   for (int left = here.random.between(1, 4); left > 0; --left) {
     const int distance = here.random.between(0, here.size - 1);
     transfer sent = random_transfer(here, 2, true);
-    const bool replaces = here.random.chance(40) && !(sent.is_absolute && is_left_out("replaced_at_bottom"));
+    const bool replaces = here.random.chance(40) && !is_left_out("replace");
     sent.room = sent.load.units;
     const auto of_rank = [&](int rank) {
       transfer out = sent;
