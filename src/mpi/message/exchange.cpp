@@ -44,7 +44,7 @@ class started_exchange final : public request_part {
   }
 
   // After the post of the receive nothing throws: an error of the send is one of the request.
-  void start(rank_state& rank, const sent_side& sent, const received_side& received) {
+  void post(rank_state& rank, const sent_side& sent, const received_side& received) {
     if (received.from.peer == MPI_PROC_NULL) {
       received_.finish(outcome_of_no_process);
     } else {
@@ -90,7 +90,7 @@ int start(rank_state& rank, communicator& in, const sent_side& sent, const recei
     auto made = std::make_unique<started_exchange>(one, sent, received);
     made->keep(std::move(copy));
     one.owned = made.get();
-    made.release()->start(rank, sent, received);
+    made.release()->post(rank, sent, received);
     return MPI_SUCCESS;
   });
 }
