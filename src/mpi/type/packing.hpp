@@ -17,6 +17,8 @@ struct packed {
   MPI_Count bytes;
   Bytes* position;
 };
+template <class Bytes>
+packed(MPI_Count, Bytes*) -> packed<Bytes>;
 
 template <class Bytes>
 int pack(const typed_bytes& from, packing as, void* to, packed<Bytes> room) noexcept {

@@ -111,9 +111,14 @@ TEST(receive_function, finds_the_message_that_comes_after_its_receive) {
     if (rt.rank() == 1) {
       send(dev, sent, "12345678", 5, engine);
     } else {
-      dev.wait(received, [&] { return result.has_value(); });
-      EXPECT_EQ(result->bytes, 8U);
-      EXPECT_TRUE(received.errors.empty());
+      dev.wait(received, [&] { return result.has_value() || !received.errors.empty(); });
+      // Without the fast paths the object is signalled.
+      if (result) {
+        EXPECT_EQ(result->bytes, 8U);
+        EXPECT_TRUE(received.errors.empty());
+      } else {
+        EXPECT_EQ(received.errors, std::vector{errc::none});
+      }
     }
     rt.barrier();
   });
