@@ -10,7 +10,8 @@ namespace weft::mpi {
 
 class info;
 
-struct communicator_hints {
+/// Aligned so that an atomic of it takes one instruction, also with clang.
+struct alignas(4) communicator_hints {
   bool allow_overtaking = false;  ///< messages need not be matched in the order in which they were sent
   bool no_any_source = false;     ///< no receive has MPI_ANY_SOURCE
   bool no_any_tag = false;        ///< no receive has MPI_ANY_TAG
@@ -33,6 +34,7 @@ class kept_hints {
   }
 
  private:
+  static_assert(std::atomic<communicator_hints>::is_always_lock_free);
   std::atomic<communicator_hints> value_{};
 };
 
