@@ -3,7 +3,7 @@
 // chain of conditions takes the place of all checks; a call that misses one of them takes the general path, which says
 // why.
 //
-// Cost beyond Weft's own post: some 15 conditions, and a request on the stack, of which a post and its end write a few
+// Cost beyond Weft's own post: some 15 conditions, and a request on the stack: a post and its end write a few of its
 // words.
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr int not_fast = -1;
 namespace detail {
 
 /// Weft sends so many bytes inside of the descriptor of a message; longer messages have more to do.
-inline constexpr MPI_Count short_bytes_max = 40;
+inline constexpr MPI_Count short_bytes_max = weft::detail::inline_bytes_max;
 
 /// The communicator of a handle if all ranks of the job are its members, in their order; else null.
 [[nodiscard]] [[gnu::always_inline]] inline communicator* find_whole_job(rank_state& rank, MPI_Comm handle) noexcept {

@@ -1,4 +1,4 @@
-// Attributes of communicators, of which some are predefined, and of datatypes.
+// Attributes of communicators, some of them predefined, and of datatypes.
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/datatype_handle.hpp"

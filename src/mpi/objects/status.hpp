@@ -20,7 +20,7 @@ inline constexpr outcome outcome_of_no_process{.source = MPI_PROC_NULL};
 
 /// Writes a status, but for its field MPI_ERROR, which most functions leave as it is. It may be MPI_STATUS_IGNORE.
 void write_status(MPI_Status* to, const outcome& from) noexcept;
-/// The same as an early return of a function whose peer is MPI_PROC_NULL.
+/// For the early return of a function whose peer is MPI_PROC_NULL.
 int write_no_process(MPI_Status* to) noexcept;
 /// The result that a status shows, without an error.
 [[nodiscard]] outcome outcome_of(const MPI_Status& of) noexcept;
