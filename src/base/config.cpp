@@ -427,7 +427,8 @@ settings parse_settings(const char* const* environment) {
 }
 
 const settings& process_settings() {
-  static const settings parsed = parse_settings(::environ);
+  // Never destroyed: a runtime may end in a function of atexit, or in a destructor of a library.
+  static const settings& parsed = *new settings{parse_settings(::environ)};
   return parsed;
 }
 

@@ -35,8 +35,8 @@ class Programs(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
         return output
 
-    def ends_well(self, ranks, program):
-        result = run(BUILD / "bin/weft-run", "-n", ranks, program)
+    def ends_well(self, ranks, program, *words):
+        result = run(BUILD / "bin/weft-run", "-n", ranks, program, *words)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         return sorted(result.stdout.splitlines())
 
@@ -81,6 +81,14 @@ class Programs(unittest.TestCase):
                 ("late", 16, "MPI_Barrier: MPI_ERR_OTHER: it is called before MPI_Init or after MPI_Finalize")):
             result = run(wrong, how)
             self.assertEqual((result.returncode, result.stderr), (code, line + "\n"), how)
+
+    def test_a_process_may_finalize_in_its_last_functions(self):
+        late = self.made("finalizes_late")
+        library = Path(self.folder.name) / "libfinalizes_late.so"
+        result = run(WRAPPER, "-DLIBRARY", "-shared", "-fPIC", SOURCE / "finalizes_late.c", "-o", library)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for words in (("atexit",), ("destructor",), ("library", library), ("library", library, "closed")):
+            self.assertEqual(self.ends_well(2, late, *words), ["rank 0 of 2", "rank 1 of 2"], words)
 
     def test_a_rank_that_ends_ends_the_job_and_one_line_says_why(self):
         """Rank 1 ends while the others wait for it. weft-run adds a line of its own, and Weft may warn of lost messages."""

@@ -16,7 +16,7 @@ struct numbers {
 };
 
 numbers& all() {
-  static numbers out;
+  static numbers& out = *new numbers;  // never destroyed: the last functions of a process may call MPI
   return out;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "mpi/environment/description.hpp"
@@ -14,11 +13,13 @@
 namespace weft::mpi {
 namespace {
 
-// A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
-// A process that it has forked, and that ends, is none. Not of ranks that are threads.
+// Of this process, but not of one that it has forked: that is no rank. Not of ranks that are threads.
 pid_t process_of_rank = 0;
 
-void check_end_of_process() noexcept {
+// A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
+// Functions of `atexit` and destructors of the program, and of libraries that call MPI, run before this and may call
+// it.
+[[gnu::destructor]] void check_end_of_process() noexcept {
   rank_state* const rank = detail::process_slot.state;
   if (rank == nullptr || ::getpid() != process_of_rank) return;
   std::fprintf(stderr, "rank %u exits before MPI_Finalize\n", rank->world.rank);
@@ -28,10 +29,7 @@ void check_end_of_process() noexcept {
 int start(rank_slot& slot, int level) {
   weft::detail::set_mpi_library(describe);
   slot.state = new rank_state{start_session(slot.given, level)};
-  if (&slot == &detail::process_slot) {
-    process_of_rank = ::getpid();
-    std::atexit(check_end_of_process);
-  }
+  if (&slot == &detail::process_slot) process_of_rank = ::getpid();
   return MPI_SUCCESS;
 }
 

@@ -9,7 +9,9 @@ namespace weft::mpi {
 namespace {
 
 const group_handle& empty_group() {
-  static const group_handle out{.of = std::make_shared<process_group>(std::vector<std::uint32_t>{})};
+  // Never destroyed: the last functions of a process may call MPI.
+  static const group_handle& out =
+      *new group_handle{.of = std::make_shared<process_group>(std::vector<std::uint32_t>{})};
   return out;
 }
 
