@@ -5,6 +5,7 @@
 import os
 import subprocess
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -17,6 +18,26 @@ SECONDS_MAX = 300
 def run(*command):
     return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=SECONDS_MAX)
+
+
+def ends_alone(*command):
+    """The process's standard input is a pipe into which nothing is written. It has to end long before others would end it."""
+    process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    with process:
+        # Not `communicate`, which closes standard input.
+        outputs = {}
+        readers = [threading.Thread(target=lambda name, stream: outputs.update({name: stream.read()}), args=each)
+                   for each in (("stdout", process.stdout), ("stderr", process.stderr))]
+        for reader in readers:
+            reader.start()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        for reader in readers:
+            reader.join()
+        return subprocess.CompletedProcess(command, process.returncode, outputs["stdout"], outputs["stderr"])
 
 
 class Programs(unittest.TestCase):
@@ -89,6 +110,31 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         for words in (("atexit",), ("destructor",), ("library", library), ("library", library, "closed")):
             self.assertEqual(self.ends_well(2, late, *words), ["rank 0 of 2", "rank 1 of 2"], words)
+
+    def test_no_stream_that_is_in_the_way_holds_up_the_end(self):
+        """Another thread has a stream, or its reader does not read."""
+        aborts = self.made("aborts")
+        line = "MPI_Abort of rank 0 in MPI_COMM_WORLD: error code 5\n"
+        wrong = "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks\n"
+        early = "rank 0 exits before MPI_Finalize\n"
+        printed = "printed before"
+        for words, code, output, errors in (
+                (("stdin",), 5, printed, line), (("stdin", "wrong"), 6, printed, wrong), (("stdin", "exit"), 1, printed, early),
+                (("file",), 5, printed, line), (("own",), 5, printed, line), (("held",), 5, "", line),
+                (("held", "wrong"), 6, "", wrong), (("pipe",), 5, "", line), (("pipes",), 5, "", ""),
+                (("pipes", "wrong"), 6, "", ""), (("large",), 5, printed + "x" * (1 << 19), line), (("closed",), 5, "", ""),
+                (("again",), 5, None, line), (("handler",), 5, printed, line),
+                (("atexit",), 5, printed, line), (("signal",), 5, printed, line), (("threads",), 5, printed, None)):
+            result = ends_alone(aborts, *words)
+            self.assertEqual(result.returncode, code, (words, result.stderr))
+            if output is not None:
+                self.assertEqual(result.stdout, output, words)
+            if errors is not None:
+                self.assertEqual(result.stderr, errors, words)
+
+    def test_the_job_of_a_rank_that_aborts_ends_though_another_of_its_threads_reads(self):
+        result = ends_alone(BUILD / "bin/weft-run", "-n", 2, self.made("aborts"), "stdin")
+        self.assertEqual(result.returncode, 5, result.stderr)
 
     def test_a_rank_that_ends_ends_the_job_and_one_line_says_why(self):
         """Rank 1 ends while the others wait for it. weft-run adds a line of its own, and Weft may warn of lost messages."""

@@ -1,12 +1,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "mpi/environment/description.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/job_end.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -22,8 +22,7 @@ pid_t process_of_rank = 0;
 [[gnu::destructor]] void check_end_of_process() noexcept {
   rank_state* const rank = detail::process_slot.state;
   if (rank == nullptr || ::getpid() != process_of_rank) return;
-  std::fprintf(stderr, "rank %u exits before MPI_Finalize\n", rank->world.rank);
-  end_job(1);
+  end_job(1, "rank %u exits before MPI_Finalize", rank->world.rank);
 }
 
 int start(rank_slot& slot, int level) {
@@ -82,9 +81,8 @@ int is_finalized(int* flag) noexcept {
 }
 
 int abort(rank_state& rank, const communicator* in, int code) noexcept {
-  std::fprintf(stderr, "MPI_Abort of rank %u in %s: error code %d\n", rank.world.rank,
-               in != nullptr ? in->name.c_str() : "no communicator", code);
-  end_job(code);
+  end_job(code, "MPI_Abort of rank %u in %s: error code %d", rank.world.rank,
+          in != nullptr ? in->name.c_str() : "no communicator", code);
 }
 
 int query_thread(const rank_state& rank, int* provided) noexcept {

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 
+#include "mpi/objects/job_end.hpp"
 #include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
@@ -37,9 +37,8 @@ void wait_for_launcher(std::uint32_t rank) noexcept {
   if (current_slot().codes.copy_text(code, text.data(), &length) != MPI_SUCCESS)
     std::snprintf(text.data(), text.size(), "error code %d", code);
   const bool has_reason = reason[0] != '\0' && is_predefined_class(code);
-  std::fprintf(stderr, "%s of rank %u in %s: %s%s%s\n", function, rank.world.rank, of.name.c_str(),
-               has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
-  end_job(code);
+  end_job(code, "%s of rank %u in %s: %s%s%s", function, rank.world.rank, of.name.c_str(),
+          has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
 }
 
 }  // namespace
@@ -91,11 +90,6 @@ int class_of(weft::errc code) noexcept {
   }
 }
 
-void end_job(int exit_code) noexcept {
-  std::fflush(nullptr);
-  std::_Exit((exit_code & 0xff) != 0 ? exit_code & 0xff : 1);
-}
-
 int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept {
   const failure_note noted = std::exchange(note, {});  // the user's function may fail in others
   communicator& owner = of != nullptr ? *of : noted.in != nullptr ? *noted.in : rank.self;
@@ -113,8 +107,7 @@ int raise(rank_state& rank, communicator* of, int error, const char* function) n
 }
 
 int raise_outside(const char* function, int error) noexcept {
-  std::fprintf(stderr, "%s: %s: %s\n", function, text_of(error).name, note.text.data());
-  end_job(error);
+  end_job(error, "%s: %s: %s", function, text_of(error).name, note.text.data());
 }
 
 int raise_anywhere(rank_state* rank, int error, const char* function) noexcept {

@@ -42,8 +42,6 @@ int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
 int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
 /// MPI_Comm_call_errhandler, which succeeds if the handler returns.
 int call_error_handler(rank_state& rank, communicator& of, int code) noexcept;
-/// Ends this process, and by that the job: the launcher ends the other ranks.
-[[noreturn]] void end_job(int exit_code) noexcept;
 
 /// Runs `body`, which returns an error class, and turns exceptions into one.
 template <class Body>
