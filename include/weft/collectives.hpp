@@ -152,6 +152,48 @@ struct reduction {
   static reduction by_ref(const Callable&& how, bool is_commutative = true) = delete;  // ends before the collective
 };
 
+/// A buffer of a collective, or `{}`, which means in place. A buffer is never in place, also one of no bytes: an empty
+/// container, or a null address.
+///
+/// All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
+template <class Buffer>
+class basic_collective_buffer {
+  using address = std::conditional_t<std::is_same_v<Buffer, buffer_ref>, void*, const void*>;
+
+ public:
+  /// In place, as `{}` says.
+  constexpr basic_collective_buffer() noexcept = default;
+  /// The same by its name.
+  [[nodiscard]] static constexpr basic_collective_buffer inplace() noexcept { return {}; }
+
+  /// A container, or any other buffer.
+  template <class Source>
+  requires std::is_convertible_v<Source, Buffer>  //
+  constexpr basic_collective_buffer(Source&& source) noexcept
+      : buffer_{std::forward<Source>(source)}, is_inplace_{false} {}
+  /// `bytes` bytes from `begin` on.
+  constexpr basic_collective_buffer(address begin, std::size_t bytes) noexcept
+      : buffer_{begin, bytes}, is_inplace_{false} {}
+  /// `bytes` bytes of the memory `memory` (memory.hpp), which must live until the collective is complete.
+  constexpr basic_collective_buffer(address begin, std::size_t bytes, const weft::memory& memory) noexcept
+      : buffer_{begin, bytes, memory}, is_inplace_{false} {}
+  basic_collective_buffer(address, std::size_t, const weft::memory&&) = delete;  // it ends before the collective
+
+  /// Whether it is `{}`.
+  [[nodiscard]] constexpr bool is_inplace() const noexcept { return is_inplace_; }
+  /// The buffer. If it is `{}`: one of no bytes.
+  [[nodiscard]] constexpr const Buffer& buffer() const noexcept { return buffer_; }
+
+ private:
+  Buffer buffer_;
+  bool is_inplace_ = true;
+};
+
+/// What a member gives to a collective.
+using collective_input = basic_collective_buffer<const_buffer_ref>;
+/// What a member gets from a scatter.
+using collective_output = basic_collective_buffer<buffer_ref>;
+
 namespace detail {
 
 /// The reduction by a callable of any type, which may be a temporary if it has no state.
@@ -173,7 +215,7 @@ template <class Out, class Callable>
 concept reduced_container = byte_container<std::remove_reference_t<Out>> && !std::is_const_v<element_of<Out>> &&
                             combines<std::remove_cvref_t<Callable>, element_of<Out>>;
 
-/// A container of such elements, or nothing, as in `{}`.
+/// A container of such elements, or `{}`: in place.
 template <class Element>
 class elements_in {
  public:
@@ -181,12 +223,12 @@ class elements_in {
   template <class Container>
   requires(byte_container<std::remove_reference_t<Container>>&&
                std::is_same_v<std::remove_cv_t<element_of<Container>>, Element>)  //
-      constexpr elements_in(Container&& of) noexcept
-      : bytes_{std::forward<Container>(of)} {}
-  [[nodiscard]] constexpr const const_buffer_ref& bytes() const noexcept { return bytes_; }
+      constexpr elements_in(Container&& elements) noexcept
+      : input_{std::forward<Container>(elements)} {}
+  [[nodiscard]] constexpr const collective_input& input() const noexcept { return input_; }
 
  private:
-  const_buffer_ref bytes_;
+  collective_input input_;
 };
 
 }  // namespace detail
@@ -261,7 +303,7 @@ class persistent_collective {
 /// such memory fails, the collective ends with `memory_failed` at this member, and results of others may be wrong.
 ///
 /// Where input and output are one buffer, the operation works in place, as MPI_IN_PLACE says: name it as the output,
-/// and leave the input empty.
+/// and write `{}` for the input. A buffer of no bytes, such as an empty container, is not in place.
 ///
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: one at a time in one group. **Buffer**:
 /// the caller's until the start, and again once this member's part is complete. **Errors**: `invalid_argument` for a
@@ -271,6 +313,8 @@ class collective {
   /// For the library: the parts of it.
   struct parts {
     collective_operation operation = collective_operation::barrier;
+    /// The input is `{}`, or the output of a scatter. All members of an alltoall say so, or none of them.
+    bool is_inplace = false;
     std::uint32_t root = 0;
     const_buffer_ref in{};
     buffer_ref out{};
@@ -307,106 +351,150 @@ class collective {
   [[nodiscard]] static collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::broadcast, .root = root, .in = buffer, .out = buffer}};
   }
-  /// `in` of all members combined, into `out` of all, which has as many bytes. `in` may be empty: in place.
-  [[nodiscard]] static collective allreduce(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-    return collective{{.operation = collective_operation::allreduce, .in = in, .out = out, .how = how}};
+  /// `in` of all members combined, into `out` of all, which has as many bytes. `in` may be `{}`: in place.
+  [[nodiscard]] static collective allreduce(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::allreduce,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .how = how}};
   }
   /// Of elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective allreduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
                                             Callable&& how = {}) noexcept {
-    return allreduce(in.bytes(), buffer_ref{std::forward<Out>(out)},
+    return allreduce(in.input(), buffer_ref{std::forward<Out>(out)},
                      detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
-  /// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is empty.
-  [[nodiscard]] static collective reduce(const_buffer_ref in, buffer_ref out, const reduction& how,
+  /// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is `{}`.
+  [[nodiscard]] static collective reduce(const collective_input& in, buffer_ref out, const reduction& how,
                                          std::uint32_t root = 0) noexcept {
-    return collective{{.operation = collective_operation::reduce, .root = root, .in = in, .out = out, .how = how}};
+    return collective{{.operation = collective_operation::reduce,
+                       .is_inplace = in.is_inplace(),
+                       .root = root,
+                       .in = in.buffer(),
+                       .out = out,
+                       .how = how}};
   }
   /// Of elements: `out` of other members than the root may be an empty container.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective reduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
                                          Callable&& how = {}, std::uint32_t root = 0) noexcept {
-    return reduce(in.bytes(), buffer_ref{std::forward<Out>(out)},
+    return reduce(in.input(), buffer_ref{std::forward<Out>(out)},
                   detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), root);
   }
-  /// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is empty:
+  /// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is `{}`:
   /// its block lies in `out` already.
-  [[nodiscard]] static collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
-    return collective{{.operation = collective_operation::gather, .root = root, .in = in, .out = out}};
+  [[nodiscard]] static collective gather(const collective_input& in, buffer_ref out, std::uint32_t root = 0) noexcept {
+    return collective{{.operation = collective_operation::gather,
+                       .is_inplace = in.is_inplace(),
+                       .root = root,
+                       .in = in.buffer(),
+                       .out = out}};
   }
   /// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
-  [[nodiscard]] static collective gather(const_buffer_ref in, buffer_ref out, std::uint32_t root,
+  [[nodiscard]] static collective gather(const collective_input& in, buffer_ref out, std::uint32_t root,
                                          const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::gather,
+                       .is_inplace = in.is_inplace(),
                        .root = root,
-                       .in = in,
+                       .in = in.buffer(),
                        .out = out,
                        .out_blocks = lists,
                        .root_has_blocks = true}};
   }
-  /// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is empty.
-  [[nodiscard]] static collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root = 0) noexcept {
-    return collective{{.operation = collective_operation::scatter, .root = root, .in = in, .out = out}};
-  }
-  /// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
-  [[nodiscard]] static collective scatter(const_buffer_ref in, buffer_ref out, std::uint32_t root,
-                                          const blocks& lists) noexcept {
+  /// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is `{}`.
+  [[nodiscard]] static collective scatter(const_buffer_ref in, const collective_output& out,
+                                          std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::scatter,
+                       .is_inplace = out.is_inplace(),
                        .root = root,
                        .in = in,
-                       .out = out,
+                       .out = out.buffer()}};
+  }
+  /// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
+  [[nodiscard]] static collective scatter(const_buffer_ref in, const collective_output& out, std::uint32_t root,
+                                          const blocks& lists) noexcept {
+    return collective{{.operation = collective_operation::scatter,
+                       .is_inplace = out.is_inplace(),
+                       .root = root,
+                       .in = in,
+                       .out = out.buffer(),
                        .in_blocks = lists,
                        .root_has_blocks = true}};
   }
-  /// `in` of each member, one behind the other, into `out` of all. `in` may be empty: in place.
-  [[nodiscard]] static collective allgather(const_buffer_ref in, buffer_ref out, const blocks& lists = {}) noexcept {
-    return collective{{.operation = collective_operation::allgather, .in = in, .out = out, .out_blocks = lists}};
+  /// `in` of each member, one behind the other, into `out` of all. `in` may be `{}`: in place.
+  [[nodiscard]] static collective allgather(const collective_input& in, buffer_ref out,
+                                            const blocks& lists = {}) noexcept {
+    return collective{{.operation = collective_operation::allgather,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .out_blocks = lists}};
   }
-  /// A block of `in` to each member, and a block of each member into `out`. `in` may be empty: in place.
-  [[nodiscard]] static collective alltoall(const_buffer_ref in, buffer_ref out, const blocks& sent = {},
+  /// A block of `in` to each member, and a block of each member into `out`. In place at all members if `in` is `{}` and
+  /// `sent` is none, which all members have to say alike.
+  [[nodiscard]] static collective alltoall(const collective_input& in, buffer_ref out, const blocks& sent = {},
                                            const blocks& received = {}) noexcept {
-    return collective{
-        {.operation = collective_operation::alltoall, .in = in, .out = out, .in_blocks = sent, .out_blocks = received}};
+    return collective{{.operation = collective_operation::alltoall,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .in_blocks = sent,
+                       .out_blocks = received}};
   }
-  /// `in` of all members combined; each gets a block of that into `out`.
-  [[nodiscard]] static collective reduce_scatter(const_buffer_ref in, buffer_ref out, const reduction& how,
+  /// `in` of all members combined; each gets a block of that into `out`. `in` may be `{}`: in place, and `out` has all
+  /// blocks.
+  [[nodiscard]] static collective reduce_scatter(const collective_input& in, buffer_ref out, const reduction& how,
                                                  const blocks& lists = {}) noexcept {
-    return collective{
-        {.operation = collective_operation::reduce_scatter, .in = in, .out = out, .how = how, .out_blocks = lists}};
+    return collective{{.operation = collective_operation::reduce_scatter,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .how = how,
+                       .out_blocks = lists}};
   }
   /// Of elements: `reduce_scatter(parts, mine)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective reduce_scatter(detail::elements_in<detail::element_of<Out>> in, Out&& out,
                                                  Callable&& how = {}, const blocks& lists = {}) noexcept {
-    return reduce_scatter(in.bytes(), buffer_ref{std::forward<Out>(out)},
+    return reduce_scatter(in.input(), buffer_ref{std::forward<Out>(out)},
                           detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), lists);
   }
-  /// `in` of members 0 to this one combined, into `out`. `in` may be empty: in place.
-  [[nodiscard]] static collective scan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-    return collective{{.operation = collective_operation::scan, .in = in, .out = out, .how = how}};
+  /// `in` of members 0 to this one combined, into `out`. `in` may be `{}`: in place.
+  [[nodiscard]] static collective scan(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::scan,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .how = how}};
   }
   /// Of elements: `scan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective scan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
                                        Callable&& how = {}) noexcept {
-    return scan(in.bytes(), buffer_ref{std::forward<Out>(out)},
+    return scan(in.input(), buffer_ref{std::forward<Out>(out)},
                 detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
-  /// `in` of the members below this one combined, into `out`, which member 0 leaves as it is.
-  [[nodiscard]] static collective exscan(const_buffer_ref in, buffer_ref out, const reduction& how) noexcept {
-    return collective{{.operation = collective_operation::exscan, .in = in, .out = out, .how = how}};
+  /// `in` of the members below this one combined, into `out`, which member 0 leaves as it is. `in` may
+  /// be `{}`: in place.
+  [[nodiscard]] static collective exscan(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+    return collective{{.operation = collective_operation::exscan,
+                       .is_inplace = in.is_inplace(),
+                       .in = in.buffer(),
+                       .out = out,
+                       .how = how}};
   }
   /// Of elements: `exscan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective exscan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
                                          Callable&& how = {}) noexcept {
-    return exscan(in.bytes(), buffer_ref{std::forward<Out>(out)},
+    return exscan(in.input(), buffer_ref{std::forward<Out>(out)},
                   detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
 

@@ -67,7 +67,7 @@ void refuse_overlap(const collective::parts& of, const shape& as) {
   for (const const_buffer_ref& one : ins) {
     for (const const_buffer_ref& other : outs) {
       if (overlap(one, other)) {
-        refuse(of.operation, "input and output overlap; to work in place, name the output and leave the input empty");
+        refuse(of.operation, "input and output overlap; to work in place, name the output and write {} for the input");
       }
     }
   }

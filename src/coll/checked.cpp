@@ -45,7 +45,8 @@ compared_call call_of(const shape& of, const algorithm& how, const reduction& co
                     .root = has_root(of.operation) ? of.root : 0};
   const bool has_lists = of.root_has_list || !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty();
   if (has_lists) out.form |= compared_call::has_lists;
-  if (of.operation == operation::alltoall && of.is_inplace) out.form |= compared_call::is_inplace;
+  const bool has_bytes = has_lists || of.block_bytes != 0;
+  if (of.operation == operation::alltoall && of.is_inplace && has_bytes) out.form |= compared_call::is_inplace;
   // Lists of gather, scatter and alltoall are of one member: sizes are compared where messages arrive.
   const bool is_one_list = of.operation == operation::allgather || of.operation == operation::reduce_scatter;
   if (!has_lists) out.bytes = of.block_bytes;

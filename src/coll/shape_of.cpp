@@ -54,7 +54,15 @@ std::uint64_t block_of(const collective::parts& of, std::uint64_t whole, const g
 }
 
 void check_same(const collective::parts& of, std::uint64_t a, std::uint64_t b) {
-  if (a != b) refuse_call(of.operation, fmt::format("input and output have {} and {} bytes, which have to fit", a, b));
+  if (a == b) return;
+  const char* const hint = of.in.bytes() == 0 ? "; to work in place, write {} for the input" : "";
+  refuse_call(of.operation, fmt::format("input and output have {} and {} bytes, which have to fit{}", a, b, hint));
+}
+
+// Only the root works in place. Another member that says so, with a buffer for it, has mistaken who the root is.
+void refuse_inplace(const collective::parts& of, std::uint64_t bytes) {
+  if (of.is_inplace && bytes != 0)
+    refuse_call(of.operation, fmt::format("{{}} means in place, which only the root can be, member {}", of.root));
 }
 
 // The sizes of a collective, as this member gives them.
@@ -63,7 +71,7 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
   const bool is_root = of.root == in.rank();
   const bool has_lists = !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty() || of.root_has_blocks;
   out.root_has_list = of.root_has_blocks;
-  out.is_inplace = of.in.address() == nullptr && of.in.bytes() == 0 && of.out.bytes() != 0;
+  out.is_inplace = of.is_inplace;
   switch (of.operation) {
     case collective_operation::barrier: break;
     case collective_operation::broadcast:
@@ -77,11 +85,13 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       if (!out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::reduce:
+      if (!is_root) refuse_inplace(of, got);
       out.is_inplace = out.is_inplace && is_root;
       out.block_bytes = out.is_inplace ? got : given;
       if (is_root && !out.is_inplace) check_same(of, given, got);
       break;
     case collective_operation::gather:
+      if (!is_root) refuse_inplace(of, got);
       out.is_inplace = out.is_inplace && is_root;
       if (has_lists) {
         if (is_root) check_list(of, of.out_blocks, in);
@@ -93,7 +103,8 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       if (is_root && !out.is_inplace) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::scatter:
-      out.is_inplace = is_root && of.out.address() == nullptr && got == 0 && given != 0;
+      if (!is_root) refuse_inplace(of, given);
+      out.is_inplace = out.is_inplace && is_root;
       if (has_lists) {
         if (is_root) check_list(of, of.in_blocks, in);
         if (is_root && !out.is_inplace) check_same(of, of.in_blocks.bytes[of.root], got);
@@ -113,6 +124,8 @@ void size(shape& out, const collective::parts& of, const group_state& in) {
       if (!out.is_inplace) check_same(of, given, out.block_bytes);
       break;
     case collective_operation::alltoall:
+      // A list of what is sent says that the input is its own, also where that has no bytes.
+      out.is_inplace = out.is_inplace && of.in_blocks.bytes.empty() && of.in_blocks.offsets.empty();
       if (has_lists) {
         check_list(of, of.out_blocks, in);
         if (out.is_inplace) break;
@@ -195,7 +208,7 @@ bool make_straight_shape(shape& out, const collective::parts& of, group_state& i
     if (!is_ordinary(each) || in.check_memory(each).why != core::memory_refusal::none) return false;
   }
   if (of.operation == collective_operation::broadcast) return true;
-  out.is_inplace = of.in.address() == nullptr && of.in.bytes() == 0;
+  out.is_inplace = of.is_inplace;
   const bool is_whole =
       out.element_bytes == out.block_bytes || (out.element_bytes != 0 && out.block_bytes % out.element_bytes == 0);
   if (!is_whole || of.how.combine == nullptr) return false;

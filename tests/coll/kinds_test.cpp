@@ -102,10 +102,14 @@ struct trial {
       default: return {is_inplace ? 0 : block, block};
     }
   }
-  [[nodiscard]] collective parts(const buffer_ref& in, const buffer_ref& out) const {
+  [[nodiscard]] collective parts(std::uint32_t member, const buffer_ref& in, const buffer_ref& out) const {
+    const bool is_at_root = how.operation == collective_operation::reduce ||
+                            how.operation == collective_operation::gather ||
+                            how.operation == collective_operation::scatter;
     const reduction by =
         is_commutative ? reduction::by<std::uint64_t>(std::plus<>{}) : reduction::by<std::uint64_t>(composed{}, false);
     return collective{{.operation = how.operation,
+                       .is_inplace = is_inplace && (!is_at_root || member == root),
                        .root = root,
                        .in = how.operation == collective_operation::broadcast ? out : in,
                        .out = out,
@@ -134,8 +138,8 @@ void compare(group& all, const trial& of, kinds_of_memory& kinds, std::uint64_t 
   kinds.free_guarded = 0;
   stored_buffer stored_in{kinds, one_of(8), in}, stored_out{kinds, one_of(16), out};
   const collective_options options{.algorithm = of.how.name};
-  of.parts({in.data(), in.size()}, {out.data(), out.size()}).run(all, options);
-  of.parts(stored_in.all(), stored_out.all()).run(all, options);
+  of.parts(all.rank(), {in.data(), in.size()}, {out.data(), out.size()}).run(all, options);
+  of.parts(all.rank(), stored_in.all(), stored_out.all()).run(all, options);
   EXPECT_EQ(stored_in.content(), in);
   EXPECT_EQ(of.result(stored_out.content()), of.result(out))
       << name_of(of.how.operation) << ' ' << of.how.name << " of " << of.block << " bytes, member " << all.rank()

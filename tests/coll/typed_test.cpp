@@ -103,7 +103,7 @@ TEST(typed_collectives, are_there_for_each_operation_that_reduces) {
       EXPECT_EQ(sums, (std::vector<int>{6, 30}));
     }
     std::array<int, 2> at_root = mine;
-    collective::reduce(me == 0 ? std::span<const int>{} : std::span{mine}, at_root).run(all);
+    (me == 0 ? collective::reduce({}, at_root) : collective::reduce(mine, at_root)).run(all);
     if (me == 0) {
       EXPECT_EQ(at_root, (std::array<int, 2>{6, 30}));
     }

@@ -82,6 +82,10 @@ REFUSED = {
     "static_cast<void>(reduction::by_ref<int>(adds_to{5}));": "deleted function",
     "collective::allreduce(numbers, text);": "no matching function",
     "collective::scan({}, pairs, std::plus<>{});": "no matching function",
+    "collective::alltoall(make_const(), numbers);": TEMPORARY,
+    "collective::scatter(numbers, std::vector<int>(3));": TEMPORARY,
+    "collective::allgather(word, numbers);": VALUE,
+    "collective::allgather({&word, 8, layout{shape}}, numbers);": "deleted function",
 }
 RIGHT = """
   dev.post_am(1, {1}, text, local);
@@ -109,6 +113,12 @@ RIGHT = """
   static_cast<void>(collective::allreduce(numbers, numbers, reduction::by<int>()));
   static_cast<void>(collective::scan({&word, 8}, {&word, 8}, reduction::by_ref<int>(state)));
   static_cast<void>(collective::broadcast(pairs, 1));
+  static_cast<void>(collective::allgather({}, pairs));
+  static_cast<void>(collective::allgather({&word, 8}, numbers));
+  static_cast<void>(collective::allgather(buffer_ref{&word, 8, scattered}, numbers));
+  static_cast<void>(collective::allgather({&both, 8, scattered}, numbers));
+  static_cast<void>(collective::alltoall(collective_input::inplace(), numbers, {}, {}));
+  static_cast<void>(collective::scatter(numbers, text.empty() ? collective_output{} : numbers));
   static_cast<void>(loop.post_send(1, make()));
   static_cast<void>(loop.post_recv(1, std::vector<int>(5)));
 """

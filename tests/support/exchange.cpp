@@ -141,7 +141,7 @@ member_side::member_side(const exchange& of, std::uint32_t me) : of_{of}, me_{me
       break;
   }
   if (of.operation != operation::broadcast) out_.resize(wanted_.size());
-  if (of.is_inplace && of.count != 0) make_inplace();
+  if (of.is_inplace) make_inplace();
   before_ = in_;
 }
 
@@ -208,6 +208,7 @@ collective member_side::call() {
                               : has_in_                             ? const_buffer_ref{in_}
                                                                     : const_buffer_ref{};
   return collective{{.operation = of_.operation,
+                     .is_inplace = !has_in_ || !has_out_,
                      .root = of_.root,
                      .in = in,
                      .out = has_out_ ? buffer_ref{out_} : buffer_ref{},

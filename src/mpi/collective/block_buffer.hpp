@@ -15,7 +15,7 @@
 
 namespace weft::mpi {
 
-/// A buffer of no bytes, with an address: an empty one at null would mean "in place".
+/// A buffer of no bytes, with an address.
 [[nodiscard]] inline buffer_ref no_bytes() noexcept {
   static std::byte none;
   return {&none, 0};

@@ -33,7 +33,7 @@ int gather(const collective_call& as, const program_block& sent, const program_b
     const auto at = static_cast<std::uint32_t>(root);
     if (as.in.rank != at) return collective::gather(parts.elements(sent), {}, at);
     const buffer_ref all = parts.elements(received, as.in.size);
-    if (is_inplace(sent)) return collective::gather({}, all, at);
+    if (is_inplace(sent)) return collective::gather(collective_input::inplace(), all, at);
     const const_buffer_ref own = parts.elements(sent);
     require(check::is_same_size(own.bytes(), all.bytes() / as.in.size));
     return collective::gather(own, all, at);
@@ -45,7 +45,7 @@ int gather(const collective_call& as, const program_block& sent, const program_b
     const auto at = static_cast<std::uint32_t>(root);
     if (as.in.rank != at) return collective::gather(parts.elements(sent), {}, at, {});
     const block_buffer& all = parts.blocks(as, received);
-    if (is_inplace(sent)) return collective::gather({}, all.whole(), at, all.lists());
+    if (is_inplace(sent)) return collective::gather(collective_input::inplace(), all.whole(), at, all.lists());
     const const_buffer_ref own = parts.elements(sent);
     require(check::is_same_size(own.bytes(), all.bytes_of(at)));
     return collective::gather(own, all.whole(), at, all.lists());
@@ -57,7 +57,7 @@ int scatter(const collective_call& as, const program_block& sent, const program_
     const auto at = static_cast<std::uint32_t>(root);
     if (as.in.rank != at) return collective::scatter({}, parts.elements(received), at);
     const const_buffer_ref all = parts.elements(sent, as.in.size);
-    if (is_inplace(received)) return collective::scatter(all, {}, at);
+    if (is_inplace(received)) return collective::scatter(all, collective_output::inplace(), at);
     const buffer_ref own = parts.elements(received);
     require(check::is_same_size(all.bytes() / as.in.size, own.bytes()));
     return collective::scatter(all, own, at);
@@ -69,7 +69,7 @@ int scatter(const collective_call& as, const program_blocks& sent, const program
     const auto at = static_cast<std::uint32_t>(root);
     if (as.in.rank != at) return collective::scatter({}, parts.elements(received), at, {});
     const block_buffer& all = parts.blocks(as, sent);
-    if (is_inplace(received)) return collective::scatter(all.whole(), {}, at, all.lists());
+    if (is_inplace(received)) return collective::scatter(all.whole(), collective_output::inplace(), at, all.lists());
     const buffer_ref own = parts.elements(received);
     require(check::is_same_size(all.bytes_of(at), own.bytes()));
     return collective::scatter(all.whole(), own, at, all.lists());
@@ -79,7 +79,7 @@ int scatter(const collective_call& as, const program_blocks& sent, const program
 int all_gather(const collective_call& as, const program_block& sent, const program_block& received) noexcept {
   return carry_out(as, [&](collective_parts& parts) {
     const buffer_ref all = parts.elements(received, as.in.size);
-    if (is_inplace(sent)) return collective::allgather({}, all);
+    if (is_inplace(sent)) return collective::allgather(collective_input::inplace(), all);
     const const_buffer_ref own = parts.elements(sent);
     require(check::is_same_size(own.bytes(), all.bytes() / as.in.size));
     return collective::allgather(own, all);
@@ -89,7 +89,7 @@ int all_gather(const collective_call& as, const program_block& sent, const progr
 int all_gather(const collective_call& as, const program_block& sent, const program_blocks& received) noexcept {
   return carry_out(as, [&](collective_parts& parts) {
     const block_buffer& all = parts.blocks(as, received);
-    if (is_inplace(sent)) return collective::allgather({}, all.whole(), all.lists());
+    if (is_inplace(sent)) return collective::allgather(collective_input::inplace(), all.whole(), all.lists());
     const const_buffer_ref own = parts.elements(sent);
     require(check::is_same_size(own.bytes(), all.bytes_of(as.in.rank)));
     return collective::allgather(own, all.whole(), all.lists());
@@ -99,7 +99,7 @@ int all_gather(const collective_call& as, const program_block& sent, const progr
 int all_to_all(const collective_call& as, const program_block& sent, const program_block& received) noexcept {
   return carry_out(as, [&](collective_parts& parts) {
     const buffer_ref all = parts.elements(received, as.in.size);
-    if (is_inplace(sent)) return collective::alltoall({}, all);
+    if (is_inplace(sent)) return collective::alltoall(collective_input::inplace(), all);
     const const_buffer_ref own = parts.elements(sent, as.in.size);
     require(check::is_same_size(own.bytes(), all.bytes()));
     return collective::alltoall(own, all);
@@ -109,12 +109,7 @@ int all_to_all(const collective_call& as, const program_block& sent, const progr
 int all_to_all(const collective_call& as, const program_blocks& sent, const program_blocks& received) noexcept {
   return carry_out(as, [&](collective_parts& parts) {
     const block_buffer& all = parts.blocks(as, received);
-    if (is_inplace(sent)) {
-      // Of no bytes at all Weft does not see that it is in place, and wants a list of what is sent.
-      const bool is_empty = all.whole().bytes() == 0;
-      return collective::alltoall(is_empty ? const_buffer_ref{all.whole()} : const_buffer_ref{}, all.whole(),
-                                  is_empty ? all.lists() : blocks{}, all.lists());
-    }
+    if (is_inplace(sent)) return collective::alltoall(collective_input::inplace(), all.whole(), {}, all.lists());
     const block_buffer& own = parts.blocks(as, sent);
     require(check::is_same_size(own.bytes_of(as.in.rank), all.bytes_of(as.in.rank)));
     return collective::alltoall(own.whole(), all.whole(), own.lists(), all.lists());

@@ -7,9 +7,8 @@
 namespace weft::mpi {
 namespace {
 
-// Weft's buffer for input is empty where it is the output's.
-const_buffer_ref input(collective_parts& parts, const reduced_buffers& of) {
-  if (of.from == MPI_IN_PLACE) return {};
+collective_input input(collective_parts& parts, const reduced_buffers& of) {
+  if (of.from == MPI_IN_PLACE) return collective_input::inplace();
   return parts.elements(of.from, of.count, of.type);
 }
 buffer_ref output(collective_parts& parts, const reduced_buffers& of) {
@@ -32,7 +31,9 @@ constexpr std::size_t packed_bytes_max = 256;
 int all_reduce_packed(communicator& in, const reduced_buffers& of, const reduction& by, std::size_t bytes) noexcept {
   std::array<std::byte, packed_bytes_max> packed;
   of.type.pack(of.from == MPI_IN_PLACE ? of.into : of.from, 0, packed.data(), bytes);
-  const int error = run_directly(in, [&] { return collective::allreduce({}, {packed.data(), bytes}, by); });
+  const int error = run_directly(in, [&] {
+    return collective::allreduce(collective_input::inplace(), {packed.data(), bytes}, by);
+  });
   if (error == MPI_SUCCESS) of.type.unpack(of.into, 0, packed.data(), bytes);
   return error;
 }
@@ -57,7 +58,7 @@ int all_reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op) 
     std::size_t bytes = 0;
     if (try_bytes_of_piece(of.into, of.count, of.type, bytes)) [[likely]] {
       return run_directly(as.in, [&] {
-        const const_buffer_ref in = is_inplace ? const_buffer_ref{} : const_buffer_ref{of.from, bytes};
+        const collective_input in = is_inplace ? collective_input::inplace() : collective_input{of.from, bytes};
         return collective::allreduce(in, {of.into, bytes}, *predefined);
       });
     }
@@ -65,19 +66,19 @@ int all_reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op) 
     const auto count = static_cast<std::size_t>(of.count);
     if (count <= elements_max) return all_reduce_packed(as.in, of, *predefined, count * predefined->element_bytes);
   }
-  return carry_out_reduction(as, of, op, [](const const_buffer_ref& in, const buffer_ref& out, const reduction& by) {
+  return carry_out_reduction(as, of, op, [](const collective_input& in, const buffer_ref& out, const reduction& by) {
     return collective::allreduce(in, out, by);
   });
 }
 
 int scan(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept {
-  return carry_out_reduction(as, of, op, [](const const_buffer_ref& in, const buffer_ref& out, const reduction& by) {
+  return carry_out_reduction(as, of, op, [](const collective_input& in, const buffer_ref& out, const reduction& by) {
     return collective::scan(in, out, by);
   });
 }
 
 int exscan(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept {
-  return carry_out_reduction(as, of, op, [](const const_buffer_ref& in, const buffer_ref& out, const reduction& by) {
+  return carry_out_reduction(as, of, op, [](const collective_input& in, const buffer_ref& out, const reduction& by) {
     return collective::exscan(in, out, by);
   });
 }
@@ -88,7 +89,8 @@ int reduce_scatter_block(const collective_call& as, const reduced_buffers& of, M
     if (__builtin_mul_overflow(of.count, MPI_Count{as.in.size}, &all)) [[unlikely]]
       throw refusal{fail(MPI_ERR_COUNT, "%lld elements for each rank are too many", static_cast<long long>(of.count))};
     const reduction by = parts.reduction_by(op, of.type);
-    if (of.from == MPI_IN_PLACE) return collective::reduce_scatter({}, parts.elements(of.into, all, of.type), by);
+    if (of.from == MPI_IN_PLACE)
+      return collective::reduce_scatter(collective_input::inplace(), parts.elements(of.into, all, of.type), by);
     return collective::reduce_scatter(parts.elements(of.from, all, of.type), output(parts, of), by);
   });
 }
@@ -100,7 +102,8 @@ int reduce_scatter(const collective_call& as, const scattered_buffers& of, MPI_O
     const MPI_Count all = static_cast<MPI_Count>(lists.end()) / size, own = of.counts[as.in.rank];
     const reduction by = parts.reduction_by(op, of.type);
     if (of.from == MPI_IN_PLACE)
-      return collective::reduce_scatter({}, parts.elements(of.into, all, of.type), by, lists.all());
+      return collective::reduce_scatter(collective_input::inplace(), parts.elements(of.into, all, of.type), by,
+                                        lists.all());
     const const_buffer_ref in = parts.elements(of.from, all, of.type);
     return collective::reduce_scatter(in, parts.elements(of.into, own, of.type), by, lists.all());
   });
