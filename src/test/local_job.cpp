@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boot/bootstrap.hpp"
+#include "core/runtime/runtime_state.hpp"
 
 namespace weft::test {
 namespace {
@@ -56,6 +57,10 @@ void local_job::run(const std::function<void(runtime&)>& body) const {
   }
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
+}
+
+void local_job::assume_beyond_processors(runtime& of, bool are_beyond) noexcept {
+  of.state_->job_.assume_beyond_processors(are_beyond);
 }
 
 }  // namespace weft::test

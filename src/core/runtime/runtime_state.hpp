@@ -74,6 +74,8 @@ class runtime_state {
   [[gnu::always_inline]] void signalled(const completion* object) noexcept { parking_.signalled(object); }
 
  private:
+  friend class test::local_job;
+
   core::job job_;
   runtime_attributes attributes_{};
   core::parking parking_;
