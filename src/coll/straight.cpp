@@ -1,24 +1,18 @@
 #include "coll/straight.hpp"
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <exception>
 #include <utility>
 
 #include "coll/failed_message.hpp"
-#include "coll/ranks.hpp"
+#include "coll/straight_bodies.hpp"
 #include "weft/counter.hpp"
-#include "weft/detail/raw_record.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll::straight {
 
 namespace {
-
-constexpr std::size_t bytes_max = detail::inline_bytes_max;
-struct alignas(std::max_align_t) element_room : std::array<std::byte, bytes_max> {};
 
 // The messages of one collective. Sends go first: they travel while the receive is posted.
 class messages {
@@ -110,157 +104,6 @@ class messages {
   std::array<std::uint64_t, linear_members_max> tickets_;  // of receives since the last wait
 };
 
-// Where ranks share cores: each of the others waits once for member 0, which waits for all of them at a time.
-void linear_barrier(group_state& in) {
-  constexpr std::uint32_t to_root = 0, from_root = 1;
-  messages all{in};
-  static std::byte none;
-  if (in.rank() != 0) {
-    all.send(0, to_root, &none, 0);
-    all.expect(0, from_root, &none, 0);
-    all.wait();
-    return all.finish();
-  }
-  for (std::uint32_t member = 1; member < in.size(); ++member) all.expect(member, to_root, &none, 0);
-  all.wait();
-  for (std::uint32_t member = 1; member < in.size(); ++member) all.send(member, from_root, &none, 0);
-  all.finish();
-}
-
-void barrier(group_state& in) {
-  messages all{in};
-  static std::byte none;
-  const std::uint32_t size = in.size();
-  for (std::uint32_t round = 0; round < doublings(size); ++round) {
-    const std::uint32_t distance = 1U << round;
-    all.send((in.rank() + distance) % size, round, &none, 0);
-    all.expect((in.rank() + size - distance) % size, round, &none, 0);
-    all.wait();
-  }
-  all.finish();
-}
-
-void linear_broadcast(group_state& in, const shape& of, const void* from, void* into) {
-  messages all{in};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  if (of.rank != of.root) {
-    all.expect(of.root, 0, into, bytes);
-    all.wait();
-    return all.finish();
-  }
-  for (std::uint32_t each = 1; each < of.size; ++each) all.send(rank_of_relative(of, each), 0, from, bytes);
-  all.finish();
-}
-
-void broadcast(group_state& in, const shape& of, const void* from, void* into) {
-  messages all{in};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  const std::uint32_t mine = relative_rank(of);
-  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(of.size) : mine & -mine;
-  if (mine != 0) {
-    all.expect(rank_of_relative(of, mine - lowest), 0, into, bytes);
-    all.wait();
-    from = into;
-  }
-  for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
-    if (mine + bit < of.size) all.send(rank_of_relative(of, mine + bit), 0, from, bytes);
-  }
-  all.finish();
-}
-
-// What a member has combined so far, and its exchange with others.
-class combining {
- public:
-  combining(messages& all, const shape& of, const reduction& how, const void* from)
-      : all_{all}, bytes_{static_cast<std::size_t>(of.block_bytes)}, how_{how} {
-    std::memcpy(mine_->data(), from, bytes_);
-  }
-  [[nodiscard]] std::byte* bytes() noexcept { return mine_->data(); }
-  void take(std::uint32_t member, std::uint32_t label, bool is_lower) {
-    all_.expect(member, label, theirs_->data(), bytes_);
-    all_.wait();
-    combine(is_lower);
-  }
-  void exchange(std::uint32_t member, std::uint32_t label, bool is_lower) {
-    all_.send(member, label, mine_->data(), bytes_);
-    all_.expect(member, label, theirs_->data(), bytes_);
-    all_.wait();
-    combine(is_lower);
-  }
-
- private:
-  void combine(bool is_lower) {
-    if (all_.has_failed()) [[unlikely]]
-      return;
-    if (!is_lower) std::swap(mine_, theirs_);
-    try {
-      how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
-    } catch (...) {
-      all_.fail(std::current_exception());
-    }
-  }
-
-  messages& all_;
-  std::size_t bytes_;
-  const reduction& how_;
-  std::array<element_room, 2> room_;
-  element_room* mine_ = &room_[0];
-  element_room* theirs_ = &room_[1];
-};
-
-// Member 0 waits for all others at a time, and combines in the order of ranks.
-void linear_allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
-  constexpr std::uint32_t to_root = 0, from_root = 1;
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  std::array<element_room, linear_members_max> room;
-  messages all{in};
-  if (of.rank != 0) {
-    all.send(0, to_root, from, bytes);
-    all.expect(0, from_root, into, bytes);
-    all.wait();
-    return all.finish();
-  }
-  for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
-  std::memcpy(room[0].data(), from, bytes);
-  all.wait();
-  try {
-    for (std::uint32_t member = 1; member < of.size && !all.has_failed(); ++member)
-      how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
-  } catch (...) {
-    all.fail(std::current_exception());
-  }
-  const void* const result = room[of.size - 1].data();
-  for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, result, bytes);
-  all.finish();
-  std::memcpy(into, result, bytes);
-}
-
-// Ranks beyond a power of two hand what they have to a neighbour, which takes part for both.
-void allreduce(group_state& in, const shape& of, const void* from, void* into, const reduction& how) {
-  messages all{in};
-  combining mine{all, of, how, from};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  const std::uint32_t whole = std::bit_floor(of.size);
-  const std::uint32_t rest = of.size - whole;
-  const bool is_paired = of.rank < 2 * rest;
-  constexpr std::uint32_t folding = 100, unfolding = 101;
-  if (is_paired && of.rank % 2 == 0) {
-    all.send(of.rank + 1, folding, mine.bytes(), bytes);
-    all.expect(of.rank + 1, unfolding, into, bytes);
-    all.wait();
-    return all.finish();
-  }
-  if (is_paired) mine.take(of.rank - 1, folding, true);
-  const std::uint32_t number = is_paired ? of.rank / 2 : of.rank - rest;
-  for (std::uint32_t bit = 1, round = 0; bit < whole; bit *= 2, ++round) {
-    const std::uint32_t other = number ^ bit;
-    mine.exchange(other < rest ? 2 * other + 1 : other + rest, round, other < number);
-  }
-  if (is_paired) all.send(of.rank - 1, unfolding, mine.bytes(), bytes);
-  all.finish();
-  std::memcpy(into, mine.bytes(), bytes);
-}
-
 }  // namespace
 
 bool can(const shape& of) noexcept {
@@ -268,20 +111,13 @@ bool can(const shape& of) noexcept {
   switch (of.operation) {
     case operation::barrier: return true;
     case operation::broadcast:
-    case operation::allreduce: return of.block_bytes <= bytes_max && of.block_bytes != 0;
+    case operation::allreduce: return of.block_bytes <= straight_bodies::bytes_max && of.block_bytes != 0;
     default: return false;
   }
 }
 
 void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
-  const bool is_linear = of.is_crowded && of.size <= linear_members_max;
-  if (of.operation == operation::barrier) return is_linear ? linear_barrier(in) : barrier(in);
-  if (of.operation == operation::broadcast) {
-    return is_linear ? linear_broadcast(in, of, from.address(), into.address())
-                     : broadcast(in, of, from.address(), into.address());
-  }
-  const void* const own = of.is_inplace ? into.address() : from.address();
-  return is_linear ? linear_allreduce(in, of, own, into.address(), how) : allreduce(in, of, own, into.address(), how);
+  straight_bodies::carry_out<messages>(in, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
 }
 
 }  // namespace weft::coll::straight

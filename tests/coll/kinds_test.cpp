@@ -1,5 +1,6 @@
-// Collectives with buffers in every kind of memory, by a printed seed: each operation and algorithm, in place or not.
-// Each gives the bytes that it gives with ordinary buffers, which other tests compare with an oracle.
+// Collectives with buffers in every kind of memory, by a printed seed: each operation and algorithm, or the one that
+// the rules choose, in place or not. Each gives the bytes that it gives with ordinary buffers, which other tests
+// compare with an oracle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ struct trial {
   std::size_t block;  // bytes
   bool is_commutative;
   bool is_inplace;
+  bool is_named;  // the algorithm, by the call
 
   // The sizes of this member's buffers.
   [[nodiscard]] std::array<std::size_t, 2> sizes(std::uint32_t member) const {
@@ -137,21 +139,22 @@ void compare(group& all, const trial& of, kinds_of_memory& kinds, std::uint64_t 
   const auto one_of = [&](std::uint64_t shift) { return static_cast<storage>((mine * 0x9e37'79b9U >> shift) % 6); };
   kinds.free_guarded = 0;
   stored_buffer stored_in{kinds, one_of(8), in}, stored_out{kinds, one_of(16), out};
-  const collective_options options{.algorithm = of.how.name};
+  const collective_options options{.algorithm = of.is_named ? of.how.name : std::string_view{}};
   of.parts(all.rank(), {in.data(), in.size()}, {out.data(), out.size()}).run(all, options);
   of.parts(all.rank(), stored_in.all(), stored_out.all()).run(all, options);
   EXPECT_EQ(stored_in.content(), in);
   EXPECT_EQ(of.result(stored_out.content()), of.result(out))
       << name_of(of.how.operation) << ' ' << of.how.name << " of " << of.block << " bytes, member " << all.rank()
       << " of " << of.size << ", root " << of.root << ", from " << test::name_of(one_of(8)) << " to "
-      << test::name_of(one_of(16)) << ", in place: " << of.is_inplace;
+      << test::name_of(one_of(16)) << ", in place: " << of.is_inplace << ", named: " << of.is_named;
 }
 
 void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_options& options) {
   constexpr std::size_t blocks[] = {0, word, 5 * word, 6 * word, 1024 * word, 1025 * word, 9000 * word};
+  std::mt19937 random{static_cast<std::uint32_t>(seed)};
+  test::local_job::assume_beyond_processors(rt, random() % 2 == 0);
   group all = rt.world();
   kinds_of_memory kinds{rt, std::size_t{2} << 20, options};
-  std::mt19937 random{static_cast<std::uint32_t>(seed)};
   for (int round = 0; round < (test::under_sanitizer ? 1 : 3); ++round) {
     for (const coll::algorithm& how : coll::algorithms()) {
       const trial of{.how = how,
@@ -159,7 +162,8 @@ void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_opt
                      .root = static_cast<std::uint32_t>(random() % all.size()),
                      .block = blocks[random() % std::size(blocks)],
                      .is_commutative = random() % 2 == 0,
-                     .is_inplace = random() % 2 == 0};
+                     .is_inplace = random() % 2 == 0,
+                     .is_named = random() % 3 != 0};
       const std::uint64_t content = random();
       const coll::shape shape{.operation = how.operation,
                               .size = of.size,
@@ -175,7 +179,7 @@ void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_opt
 
 TEST(collectives_of_kinds, give_what_they_give_in_ordinary_memory) {
   const std::uint64_t seed = test::random_seed();
-  for (const std::uint32_t ranks : {1U, 2U, 3U, 4U}) {
+  for (const std::uint32_t ranks : {1U, 2U, 3U, 4U, 5U}) {
     test::local_job{ranks}.run(
         [&](runtime& rt) { compare_all(rt, seed + ranks, {.knows_addresses = ranks % 2 == 0}); });
   }

@@ -70,9 +70,9 @@ void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const exchange& of) {
-  return out << name_of(of.operation) << ' ' << of.algorithm << ", number " << of.number << ", of " << of.size
-             << " members, root " << of.root << ", " << of.count << " elements (" << of.kind->name
-             << "), in place: " << of.is_inplace;
+  return out << name_of(of.operation) << ' ' << (of.algorithm.empty() ? "by the rules" : of.algorithm) << ", number "
+             << of.number << ", of " << of.size << " members, root " << of.root << ", " << of.count << " elements ("
+             << of.kind->name << "), in place: " << of.is_inplace;
 }
 
 exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t size) {
@@ -81,22 +81,40 @@ exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t 
     const coll::algorithm& one = all[random() % all.size()];
     const element_kind& kind = kinds[random() % kinds.size()];
     const std::size_t about = any_bytes(random) / kind.how.element_bytes;
-    const exchange out{.operation = one.operation,
-                       .algorithm = one.name,
-                       .number = number,
-                       .size = size,
-                       .root = static_cast<std::uint32_t>(random() % size),
-                       .count = about + random() % 3 - (about == 0 ? 0 : 1),
-                       .kind = &kind,
-                       .is_inplace = random() % 3 == 0};
+    exchange out{.operation = one.operation,
+                 .algorithm = one.name,
+                 .number = number,
+                 .size = size,
+                 .root = static_cast<std::uint32_t>(random() % size),
+                 .count = about + random() % 3 - (about == 0 ? 0 : 1),
+                 .kind = &kind,
+                 .is_inplace = random() % 3 == 0};
     const coll::shape shape{.operation = one.operation,
                             .size = size,
                             .root = out.root,
                             .block_bytes = out.block_bytes(),
                             .element_bytes = kind.how.element_bytes,
                             .is_commutative = kind.how.is_commutative};
-    if (one.can == nullptr || one.can(shape)) return out;
+    if (one.can != nullptr && !one.can(shape)) continue;
+    if (random() % 2 == 0) out.algorithm = {};
+    return out;
   }
+}
+
+const memory& layout_of_bytes() {
+  struct bytes_as_they_are {
+    std::size_t pack(const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) const noexcept {
+      std::memcpy(to, static_cast<const std::byte*>(address) + offset, bytes);
+      return bytes;
+    }
+    std::size_t unpack(void* address, std::uint64_t offset, const std::byte* from, std::size_t bytes) const noexcept {
+      std::memcpy(static_cast<std::byte*>(address) + offset, from, bytes);
+      return bytes;
+    }
+  };
+  static const bytes_as_they_are shape;
+  static const layout out{shape};
+  return out;
 }
 
 member_side::member_side(const exchange& of, std::uint32_t me) : of_{of}, me_{me} {
@@ -203,15 +221,18 @@ member_side::bytes member_side::block(const bytes& of, std::uint32_t which) cons
   return {of.begin() + which * size, of.begin() + (which + 1) * size};
 }
 
-collective member_side::call() {
-  const const_buffer_ref in = of_.operation == operation::broadcast ? const_buffer_ref{out_}
-                              : has_in_                             ? const_buffer_ref{in_}
+collective member_side::call(const memory* in_memory) {
+  const auto buffer = [&](bytes& of) {
+    return in_memory == nullptr || of.empty() ? buffer_ref{of} : buffer_ref{of.data(), of.size(), *in_memory};
+  };
+  const const_buffer_ref in = of_.operation == operation::broadcast ? const_buffer_ref{buffer(out_)}
+                              : has_in_                             ? const_buffer_ref{buffer(in_)}
                                                                     : const_buffer_ref{};
   return collective{{.operation = of_.operation,
                      .is_inplace = !has_in_ || !has_out_,
                      .root = of_.root,
                      .in = in,
-                     .out = has_out_ ? buffer_ref{out_} : buffer_ref{},
+                     .out = has_out_ ? buffer(out_) : buffer_ref{},
                      .how = of_.kind->how}};
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/collectives.hpp"
+#include "weft/memory.hpp"
 
 namespace weft::test {
 
@@ -34,17 +35,21 @@ struct exchange {
 };
 std::ostream& operator<<(std::ostream& out, const exchange& of);
 
-/// Any operation, algorithm, root, type and size: also no element, an odd number of them, and about as many bytes as a
-/// cell, a packet, or 64 KiB have.
+/// Any operation, algorithm (or none, so that the rules choose), root, type and size: also no element, an odd number of
+/// them, and about as many bytes as a cell, a packet, or 64 KiB have.
 [[nodiscard]] exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t size);
+
+/// Has all bytes one behind the other, but is no ordinary memory to a collective.
+[[nodiscard]] const memory& layout_of_bytes();
 
 /// The buffers of one member, and its wanted output.
 class member_side {
  public:
   member_side(const exchange& of, std::uint32_t me);
 
-  /// The collective, with these buffers. The side has to stay where it is until the end.
-  [[nodiscard]] collective call();
+  /// The collective, with these buffers, as ordinary memory or with a layout. The side has to stay where it is until
+  /// the end.
+  [[nodiscard]] collective call(const memory* in_memory = nullptr);
   /// Whether the output is as wanted, and the input as before.
   [[nodiscard]] bool is_right() const;
   [[nodiscard]] const exchange& of() const noexcept { return of_; }

@@ -14,6 +14,7 @@
 
 #include "support/exchange.hpp"
 #include "support/waiting.hpp"
+#include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
@@ -55,23 +56,24 @@ class random_steps {
   void one(std::uint32_t number) {
     const used_group& which = groups_[random_() % groups_.size()];
     const exchange drawn = any_exchange(random_, number, which.size);
-    const unsigned form = random_() % 4;
+    const unsigned form = random_() % 4, memories = random_() % 8;
     if (!which.of.is_one()) return;
     group in = which.of;
     const collective_options options{.algorithm = drawn.algorithm};
-    // A member's form is its own.
+    // A member's form and memory are its own.
+    const memory* const in_memory = memories + in.rank() % 4 < 4 ? &layout_of_bytes() : nullptr;
     if ((form + in.rank()) % 4 < 2) {
       member_side mine{drawn, in.rank()};
-      mine.call().run(in, options);
+      mine.call(in_memory).run(in, options);
       check(mine, in);
       return;
     }
     in_flight& mine = flying_.emplace_back(drawn, in);
     if (form == 0) {
-      mine.kept.emplace(mine.side.call().keep(in, options));
+      mine.kept.emplace(mine.side.call(in_memory).keep(in, options));
       static_cast<void>(mine.kept->start(mine.end));
     } else {
-      static_cast<void>(mine.side.call().post(in, mine.end, options));
+      static_cast<void>(mine.side.call(in_memory).post(in, mine.end, options));
     }
   }
 
@@ -120,7 +122,9 @@ group make_some(group& all, const std::vector<std::uint32_t>& ranks, device& thr
 
 std::string run_random_collectives(runtime& rt, std::uint64_t seed, unsigned steps) {
   std::mt19937 random{static_cast<std::uint32_t>(seed)};
-  group all = rt.world();
+  // The rules of a machine that has more cores than this one, or fewer. The world's are those of its first call.
+  local_job::assume_beyond_processors(rt, random() % 2 == 0);
+  group all = rt.world().dup();
   std::string out;
   {
     random_steps own{seed};

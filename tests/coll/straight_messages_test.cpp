@@ -1,0 +1,118 @@
+// A member that waits may take a body of its own, while another one takes the schedule of the algorithm: because it has
+// posted the collective, or its buffers have a layout. Both send equal messages, for each number of members.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "coll/choose.hpp"
+#include "coll/counts.hpp"
+#include "coll/straight_bodies.hpp"
+#include "support/random_seed.hpp"
+
+namespace weft::coll {
+namespace {
+
+// Writes the messages of a body down as a schedule: all steps behind a wait begin after the receives before it.
+class written_messages {
+ public:
+  explicit written_messages(schedule& steps) : steps_{steps} {}
+
+  void expect(std::uint32_t member, std::uint32_t label, void* /*into*/, std::size_t bytes) {
+    expected_.push_back(behind_waits(steps_.receive(member, label, {location::out, 0, bytes})));
+  }
+  void send(std::uint32_t member, std::uint32_t label, const void* /*from*/, std::size_t bytes) {
+    behind_waits(steps_.send(member, label, {location::in, 0, bytes}));
+  }
+  void wait() {
+    before_ = expected_;
+    expected_.clear();
+  }
+  void fail(const std::exception_ptr& /*why*/) { FAIL() << "a function of the test has thrown"; }
+  [[nodiscard]] static bool has_failed() { return false; }
+  void finish() const { EXPECT_TRUE(expected_.empty()) << "a receive that none waits for"; }
+
+ private:
+  step_ref behind_waits(step_ref added) {
+    for (const step_ref each : before_) steps_.add_edge(each, added);
+    return added;
+  }
+
+  schedule& steps_;
+  std::vector<step_ref> before_;
+  std::vector<step_ref> expected_;
+};
+
+schedule body_of(const shape& of) {
+  schedule out;
+  straight_bodies::element_room in{}, result{};
+  const reduction none{.combine = [](const void*, void*, std::size_t, void*) {}, .element_bytes = of.element_bytes};
+  straight_bodies::carry_out<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
+  return out;
+}
+
+schedule schedule_of(const shape& of) {
+  schedule out;
+  choose(of, {}, {}).how->make(out, of);
+  return out;
+}
+
+using message = std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>;  // sent, peer, label, bytes
+
+std::vector<message> messages_of(const schedule& of) {
+  std::vector<message> out;
+  for (const step& each : of.steps()) {
+    if (each.action == action::send) out.emplace_back(true, each.peer, each.label, each.from.bytes);
+    if (each.action == action::receive) out.emplace_back(false, each.peer, each.label, each.into.bytes);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// All members of a collective by either; and by a choice of each member, in several drawn worlds.
+void compare(shape of, std::mt19937& random) {
+  std::vector<schedule> bodies, schedules;
+  for (of.rank = 0; of.rank < of.size; ++of.rank) {
+    bodies.push_back(body_of(of));
+    schedules.push_back(schedule_of(of));
+    ASSERT_EQ(messages_of(bodies.back()), messages_of(schedules.back())) << "member " << of.rank;
+  }
+  const counts wanted = count(schedules);
+  ASSERT_EQ(wanted.wrong, "");
+  for (int drawn = 0; drawn < 4; ++drawn) {
+    std::vector<schedule> mixed;
+    for (std::uint32_t rank = 0; rank < of.size; ++rank)
+      mixed.push_back(drawn == 0 || random() % 2 == 0 ? bodies[rank] : schedules[rank]);
+    const counts found = count(mixed);
+    ASSERT_EQ(found.wrong, "");
+    ASSERT_EQ(found.messages, wanted.messages);
+    ASSERT_EQ(found.bytes, wanted.bytes);
+  }
+}
+
+TEST(messages_of_straight_bodies, are_those_of_the_schedules_whichever_members_take_which) {
+  std::mt19937 random{static_cast<std::mt19937::result_type>(test::random_seed())};
+  for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
+    for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
+      for (const bool is_crowded : {false, true}) {
+        shape of{.operation = kind,
+                 .size = size,
+                 .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
+                 .block_bytes = kind == operation::barrier ? 0 : 1 + random() % straight_bodies::bytes_max,
+                 .is_commutative = random() % 2 == 0,
+                 .is_inplace = kind == operation::allreduce && random() % 2 == 0,
+                 .is_crowded = is_crowded};
+        ASSERT_TRUE(straight::can(of));
+        compare(of, random);
+        ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
+                                        << " members, root " << of.root << ", crowded: " << is_crowded;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::coll
