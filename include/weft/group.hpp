@@ -59,6 +59,15 @@ class group {
   /// The device through which its collectives run.
   [[nodiscard]] device& through() const noexcept;
 
+  /// Ends this member's collectives that were posted and are not complete, as the end of a graph does
+  /// (`graph::abandon`): their completion objects are signalled, with the error `cancelled`. Other members may wait for
+  /// ever. Collectives that are kept (`collective::keep`) run on.
+  ///
+  /// **Blocking**: until operations are complete that can't be cancelled, which may need a peer's progress; makes
+  /// progress on the group's device. **Threads**: as for starting a collective; not in a handler, a hook or a node of a
+  /// graph.
+  void abandon() noexcept;
+
   /// Groups of the members that name one colour, each ordered by key, and by rank where keys are equal. No colour: this
   /// member is in none of them, and gets no group. Collective over this group: two allgathers.
   ///

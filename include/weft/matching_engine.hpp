@@ -89,6 +89,12 @@ class matching_engine {
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
+  /// Drops the messages that have arrived and that no receive has matched, and counts them, as the destructor does:
+  /// their senders need not wait for a receive. In an engine without order this looks at the whole matching table, and
+  /// leaves out what other threads have locked. Does nothing in a receiver-first engine. **Returns**: how many.
+  /// **Threads**: as for posting on the default device.
+  std::size_t drop_messages() noexcept;
+
   /// The id by which ranks name it. Posts name it as `.engine`, by this id or by the object.
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   /// Whether it was made with `.ordered = true`.

@@ -233,6 +233,10 @@ std::optional<std::uint32_t> group::member(std::uint32_t rank) const noexcept {
   return static_cast<std::uint32_t>(found - members.begin());
 }
 
+void group::abandon() noexcept {
+  if (state_ != nullptr) state_->abandon();
+}
+
 group group::split(std::optional<std::uint32_t> colour, std::int64_t key, const group_options& options) {
   const coll::group_state& in = coll::named(state_, "split");
   const coll::wish mine{key, colour.value_or(0), colour.has_value()};

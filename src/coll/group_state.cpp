@@ -45,6 +45,10 @@ bool group_state::is_running() const noexcept {
   return std::ranges::any_of(kept_, [](const auto& each) { return each->is_running(); });
 }
 
+void group_state::abandon() noexcept {
+  std::erase_if(kept_, [](const auto& each) { return each->is_running(); });
+}
+
 core::refused_memory group_state::check_memory(const const_buffer_ref& of) const noexcept {
   return core::door::check_memory(*runtime_->state_, of.memory(), of.address(), of.bytes());
 }

@@ -84,6 +84,8 @@ class group_state {
 
   /// Whether a collective that was posted is not complete. **Threads**: one at a time; none if one is being started.
   [[nodiscard]] bool is_running() const noexcept;
+  /// Ends these collectives. **Threads**: one at a time; none waits for a collective of the group.
+  void abandon() noexcept;
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
 

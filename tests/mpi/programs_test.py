@@ -103,6 +103,40 @@ class Programs(unittest.TestCase):
             result = run(wrong, how)
             self.assertEqual((result.returncode, result.stderr), (code, line + "\n"), how)
 
+    def test_operations_that_are_open_at_the_end_are_named_and_ended(self):
+        """Each rank sends to the next one, and receives from the last one."""
+        leaves = self.made("leaves_open")
+        world = "in MPI_COMM_WORLD"
+        for how, lines in (
+                ("receive", [f"a receive from rank 1 with tag 7 {world}"]), ("send", [f"a send to rank 1 with tag 5 {world}"]),
+                ("receives", [f"a receive from any rank with any tag {world}, and 2 more like it"]),
+                ("synchronous", [f"a send to rank 1 with tag 5 {world}"]),
+                ("to_self", ["a send to rank 0 with tag 5 in MPI_COMM_SELF"]), ("many", [f"a send to rank 1 with tag 5 {world}, and "]),
+                ("both", [f"a receive from rank 1 with tag 5 {world}", f"a send to rank 1 with tag 5 {world}"]),
+                ("freed", []), ("buffered", []), ("inactive", []), ("late_receiver", []),
+                ("persistent", [f"a receive from rank 1 with tag 6 {world}", f"a send to rank 1 with tag 5 {world}"]),
+                ("matched", ["the receive of a message that a probe has matched, from rank 1 with tag 5"]),
+                ("matched_long", ["the receive of a message that a probe has matched, from rank 1 with tag 5"]),
+                ("matched_receive", [f"a receive from rank 1 with tag 5 {world}"]), ("generalized", ["a generalized request"]),
+                ("freed_communicator", ["a receive from rank 1 with tag 7 in copy", "a send to rank 1 with tag 8 in copy"]),
+                ("unordered", ["a send to rank 1 with tag 5 in a communicator without a name"]),
+                ("collective", [f"a collective {world}"]), ("collectives", [f"a collective {world}, and "]),
+                ("collective_of_all", [f"a collective {world}"]), ("idup", []),
+                ("persistent_collective", [f"a collective {world}"]),
+                ("collective_of_freed", ["a collective in a communicator without a name"])):
+            result = run(BUILD / "bin/weft-run", "-n", 2, "--timeout", 60, leaves, how)
+            self.assertEqual(result.returncode, 0, (how, result.stderr))
+            named = [line for line in result.stderr.splitlines() if line.startswith("MPI_Finalize of rank 0: warning: ")]
+            for line in lines:
+                self.assertTrue(any(f"has not completed {line}" in each for each in named), (how, line, result.stderr))
+            if not lines and how != "idup":
+                self.assertEqual(result.stderr, "", how)
+            self.assertNotIn("weft ", result.stderr, how)
+        for options in (("-n", 3, "--sim"), ("-n", 3)):
+            for how in ("many", "both", "collectives", "matched_receive"):
+                result = run(BUILD / "bin/weft-run", *options, "--timeout", 100, leaves, how, "threads")
+                self.assertEqual(result.returncode, 0, (options, how, result.stderr))
+
     def test_a_process_may_finalize_in_its_last_functions(self):
         late = self.made("finalizes_late")
         library = Path(self.folder.name) / "libfinalizes_late.so"

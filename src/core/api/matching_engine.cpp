@@ -15,6 +15,8 @@ matching_engine::~matching_engine() {
   core::end_of_engine{*runtime_->state_, state_}.wait();
 }
 
+std::size_t matching_engine::drop_messages() noexcept { return core::drop_messages(*runtime_->state_, *state_); }
+
 bool matching_engine::is_ordered() const noexcept { return state_->is_ordered() && !state_->receiver_first; }
 bool matching_engine::is_receiver_first() const noexcept { return state_->receiver_first; }
 match_key_function matching_engine::make_key() const noexcept { return state_->make_key; }

@@ -30,6 +30,38 @@ void log_counters(runtime_state& of, device_state& gone) noexcept {
 
 }  // namespace
 
+std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept {
+  if (engine.receiver_first) return 0;
+  device_state& through = of.devices().standard();
+  std::size_t out = 0;
+  if (engine.is_ordered()) {
+    const receive_request any{.engine = &engine,
+                              .peer = any_rank,
+                              .tag = 0,
+                              .policy = match_policy::rank_tag,
+                              .any_tag = true,
+                              .into = {},
+                              .local = nullptr,
+                              .context = nullptr,
+                              .allow_retry = true};
+    while (unexpected_message* const found = receive::probe(through, any)) {
+      receive::discard(through, *found);
+      ++out;
+    }
+    return out;
+  }
+  match_node* some = nullptr;
+  const auto is_message = [&](const match_node& node) {
+    return node.locked_side() == match_side::send && node.locked_key().engine() == engine.id;
+  };
+  static_cast<void>(of.matching().table().extract(is_message, some));  // the next call finds what is left out
+  for (; some != nullptr; ++out) {
+    match_node& one = *std::exchange(some, some->behind.get());
+    receive::discard(through, static_cast<unexpected_message&>(static_cast<ordered_message&>(one)));
+  }
+  return out;
+}
+
 // A poller that has found what is withdrawn is still inside its gate, or has left it: after the fence we see which.
 pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
   fence_all_threads();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/id_table.hpp"
@@ -18,6 +19,9 @@ namespace weft::core {
 class device_state;
 class runtime_state;
 struct engine_state;
+
+/// `matching_engine::drop_messages`.
+std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept;
 
 /// The calls of progress() on any device that were under way when this object was made, except the calling thread's
 /// own. Calls that begin later see what the calling thread did before.

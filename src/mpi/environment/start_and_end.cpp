@@ -5,6 +5,7 @@
 
 #include "mpi/environment/description.hpp"
 #include "mpi/environment/environment.hpp"
+#include "mpi/environment/open_operations.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/job_end.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -53,14 +54,7 @@ int finalize() noexcept {
   // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
   int result = delete_attributes(rank, rank.self);
   if (result != MPI_SUCCESS) result = raise(rank, &rank.self, result, "MPI_Finalize");
-  const int error = guarded([&] {
-    // A hook posts what is left; after the barrier each rank has sent all, also sends whose requests were freed.
-    while (!rank.unposted.is_empty()) rank.device.progress();
-    while (rank.requests.release_done() != 0 || !rank.buffered.are_sent()) rank.device.progress();
-    rank.requests.cancel_receives(rank.device);
-    rank.runtime.barrier();
-    return MPI_SUCCESS;
-  });
+  const int error = end_operations(rank);
   if (error != MPI_SUCCESS) result = raise(rank, nullptr, error, "MPI_Finalize");
   // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;

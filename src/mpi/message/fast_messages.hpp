@@ -152,6 +152,7 @@ struct dense_receive {
   request* const one = rank.requests.try_acquire(*of.in, request_operation::receive);
   if (one == nullptr) [[unlikely]]
     return not_fast;
+  one->wanted = from;
   try {
     const weft::status answer =
         rank.device.post_recv(of.peer, buffer_ref{buffer, of.bytes}, rank.signals,

@@ -51,7 +51,7 @@ request* find_generalized(MPI_Request handle) noexcept {
 int start_generalized(rank_state& rank, const generalized_functions& by, MPI_Request* handle) noexcept {
   return guarded([&] {
     auto made = std::make_unique<generalized>(by);
-    request& one = rank.requests.acquire(nullptr, request_operation::collective);
+    request& one = rank.requests.acquire(nullptr, request_operation::generalized);
     one.owned = made.release();
     *handle = handle_of(one);
     return MPI_SUCCESS;

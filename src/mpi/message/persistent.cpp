@@ -91,7 +91,7 @@ int make_buffered_send(rank_state& rank, communicator& in, const typed_bytes& fr
 int make_receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from,
                  MPI_Request* handle) noexcept {
   return guarded([&] {
-    make(rank, in, request_operation::receive, std::make_unique<persistent_receive>(into, from), handle);
+    make(rank, in, request_operation::receive, std::make_unique<persistent_receive>(into, from), handle).wanted = from;
     return MPI_SUCCESS;
   });
 }

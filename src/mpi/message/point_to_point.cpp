@@ -54,6 +54,7 @@ int start_receive(rank_state& rank, communicator& in, const typed_buffer& into, 
                   MPI_Request* out) noexcept {
   return guarded([&] {
     request& one = rank.requests.acquire(&in, request_operation::receive);
+    one.wanted = from;
     return begin(rank, one, out, [&] {
       if (from.peer == MPI_PROC_NULL) {
         one.finish(outcome_of_no_process);

@@ -10,12 +10,6 @@
 
 namespace weft::mpi {
 
-/// Peer and tag of one side of a message, as in the communicator.
-struct envelope {
-  int peer;
-  int tag;
-};
-
 /// Of synchronous sends.
 inline constexpr completion_level when_matched = completion_level::delivered;
 

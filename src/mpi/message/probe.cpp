@@ -1,6 +1,5 @@
 #include "mpi/message/probe.hpp"
 
-#include <memory>
 #include <optional>
 
 #include "mpi/message/wait_for.hpp"
@@ -36,7 +35,7 @@ bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle
   std::optional<matched_message> found = rank.device.probe(peer_of(in, from), options_of(in, from));
   if (!found) return false;
   write_status(status, outcome_of_found(in, found->source(), found->tag(), found->bytes()));
-  *handle = handle_of(*std::make_unique<message>(in, std::move(*found)).release());
+  *handle = handle_of(rank.messages.add(in, std::move(*found)));
   return true;
 }
 
@@ -67,8 +66,8 @@ accepted_status post_matched(rank_state& rank, message& of, const buffer_ref& in
   return rank.device.until_accepted([&] { return of.matched.receive(into, rank.signals, {.context = &one}); });
 }
 
-void end_message(message& of, MPI_Message* handle) noexcept {
-  const std::unique_ptr<message> ended{&of};
+void end_message(rank_state& rank, message& of, MPI_Message* handle) noexcept {
+  rank.messages.remove(of);
   *handle = MPI_MESSAGE_NULL;
 }
 
@@ -122,7 +121,7 @@ int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* han
     wait_for(rank, one);
     write_status(status, one.result);
     const int error = fail_of(one, one.result);
-    end_message(*found, handle);
+    end_message(rank, *found, handle);
     return error;
   });
 }
@@ -141,8 +140,9 @@ int start_receive_matched(rank_state& rank, const typed_buffer& into, MPI_Messag
       const buffer_ref bytes = into.bytes();
       keep_type(one, bytes.memory(), into.type);
       one.ticket = 0;  // it is matched: too late for MPI_Cancel
+      one.wanted = envelope_of(*found);
       post_matched(rank, *found, bytes, one);
-      end_message(*found, handle);
+      end_message(rank, *found, handle);
       return MPI_SUCCESS;
     });
   });

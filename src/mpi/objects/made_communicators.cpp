@@ -40,6 +40,14 @@ void made_communicators::destroy_ended() noexcept {
   }
 }
 
+std::vector<communicator*> made_communicators::all() const {
+  const std::lock_guard locked{mutex_};
+  std::vector<communicator*> out;
+  out.reserve(all_.size());
+  for (const auto& each : all_) out.push_back(each.get());
+  return out;
+}
+
 std::size_t made_communicators::count() const {
   const std::lock_guard locked{mutex_};
   return all_.size();

@@ -24,7 +24,9 @@ class made_communicators {
   void destroy_ended() noexcept;
   /// In which the members of a group agree on a communicator without the others (`agree_in_group`).
   [[nodiscard]] const weft::matching_engine& agreements() const noexcept { return agreements_; }
-  /// How many there are, the ones that wait for their destruction too.
+  /// All that there are, the ones that wait for their destruction too. **Errors**: `std::bad_alloc`.
+  [[nodiscard]] std::vector<communicator*> all() const;
+  /// How many these are.
   [[nodiscard]] std::size_t count() const;
 
  private:

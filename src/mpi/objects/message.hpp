@@ -1,11 +1,14 @@
 // Messages that a probe has matched (MPI_Message).
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "mpi.h"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/object.hpp"
+#include "mpi/objects/request.hpp"
 #include "weft/matched_message.hpp"
 
 namespace weft::mpi {
@@ -25,6 +28,46 @@ struct message {
   object_kind kind = object_kind::message;
   communicator& of;
   weft::matched_message matched;
+  message* before = nullptr;  // in `matched_messages`
+  message* behind = nullptr;
+};
+
+/// Those of a rank. **Threads**: any.
+class matched_messages {
+ public:
+  matched_messages() = default;
+  matched_messages(const matched_messages&) = delete;
+  matched_messages& operator=(const matched_messages&) = delete;
+  ~matched_messages() { clear(); }
+
+  /// **Errors**: `std::bad_alloc`; then `found` keeps the message.
+  message& add(communicator& in, weft::matched_message&& found) {
+    message& out = *std::make_unique<message>(in, std::move(found)).release();
+    const std::lock_guard locked{mutex_};
+    out.behind = first_;
+    if (first_ != nullptr) first_->before = &out;
+    first_ = &out;
+    return out;
+  }
+  /// Destroys it: a message that was not received is dropped.
+  void remove(message& one) noexcept {
+    const std::unique_ptr<message> gone{&one};
+    const std::lock_guard locked{mutex_};
+    (one.before != nullptr ? one.before->behind : first_) = one.behind;
+    if (one.behind != nullptr) one.behind->before = one.before;
+  }
+  void clear() noexcept {
+    while (first_ != nullptr) remove(*first_);
+  }
+  /// **Threads**: one, while no other thread adds or removes one.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const message* one = first_; one != nullptr; one = one->behind) visit(*one);
+  }
+
+ private:
+  std::mutex mutex_;
+  message* first_ = nullptr;
 };
 
 /// The message of a handle; null if it is none.
@@ -34,5 +77,9 @@ struct message {
   return found->kind == object_kind::message ? found : nullptr;
 }
 [[nodiscard]] inline MPI_Message handle_of(message& one) noexcept { return reinterpret_cast<MPI_Message>(&one); }
+/// As its receiver sees it. It has not been received.
+[[nodiscard]] inline envelope envelope_of(const message& one) noexcept {
+  return {one.of.member(one.matched.source()), static_cast<int>(one.matched.tag())};
+}
 
 }  // namespace weft::mpi

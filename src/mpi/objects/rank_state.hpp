@@ -11,6 +11,7 @@
 #include "mpi/objects/context_ids.hpp"
 #include "mpi/objects/error_codes.hpp"
 #include "mpi/objects/made_communicators.hpp"
+#include "mpi/objects/message.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
 #include "mpi/objects/session.hpp"
@@ -37,6 +38,7 @@ struct rank_state {
   communicator self;
   context_ids contexts;
   made_communicators communicators;
+  matched_messages messages;
   rank_attributes attributes;
   environment_info environment;
 };

@@ -24,6 +24,7 @@ enum class request_operation : std::uint8_t {
   send,
   receive,        ///< its status has a source, a tag and bytes
   collective,     ///< also any other with an empty status
+  generalized,    ///< the program completes it
   followed_send,  ///< of a `followed_request`
   followed_receive,
 };
@@ -57,6 +58,12 @@ class kept_datatype final : public request_part {
 
  private:
   datatype_ref type_;
+};
+
+/// Peer and tag of one side of a message, as in the communicator.
+struct envelope {
+  int peer;
+  int tag;
 };
 
 /// A send as it is posted. It may wait for its post, because a post of it or of an older one has answered *retry*.
@@ -99,6 +106,7 @@ struct request {
   outcome result{};
   union {
     described_send send;  // of a send; set before its post, as blocking calls pay for each word
+    envelope wanted;      // of a receive with a handle
   };
   std::uint64_t ticket = 0;       // of a receive that was posted, for MPI_Cancel
   request* next = nullptr;        // in the pool, or among sends that are not posted

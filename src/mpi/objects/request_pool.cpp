@@ -9,8 +9,6 @@
 namespace weft::mpi {
 namespace {
 
-constexpr std::size_t block_requests = 64;
-
 void end_owned(request& one) noexcept { delete std::exchange(one.owned, nullptr); }
 
 }  // namespace
@@ -32,6 +30,7 @@ void request_pool::grow() {
   blocks_.push_back(std::make_unique<request[]>(block_requests));
   for (std::size_t index = 0; index < block_requests; ++index) {
     request& one = blocks_.back()[index];
+    one.kind = object_kind::freed;
     one.next = std::exchange(free_, &one);
   }
 }
@@ -103,8 +102,8 @@ std::size_t request_pool::release_done() noexcept {
   {
     const auto locked = lock();
     each = unlink_done();
-    open = static_cast<std::size_t>(std::count_if(
-        freed_.begin(), freed_.end(), [](const request* one) { return one->operation != request_operation::receive; }));
+    open = static_cast<std::size_t>(std::ranges::count_if(
+        freed_, [](const request* one) { return one->operation != request_operation::generalized; }));
   }
   // What a request owns may run functions of the program at its end: without the lock.
   while (each != nullptr) release(*std::exchange(each, each->next));
@@ -112,12 +111,17 @@ std::size_t request_pool::release_done() noexcept {
 }
 
 void request_pool::cancel_receives(weft::device& through) noexcept {
-  release_done();
-  const auto locked = lock();
   for (const request* const one : freed_) {
     while (one->operation == request_operation::receive && !one->is_done() &&
            through.cancel(one->ticket) == cancel_result::busy)
       through.progress();
+  }
+}
+
+// The end of what such a request owns ends its operation.
+void request_pool::abandon_persistent() noexcept {
+  for (request* const one : freed_) {
+    if (one->operation == request_operation::collective && one->is_persistent && !one->is_done()) end_owned(*one);
   }
 }
 

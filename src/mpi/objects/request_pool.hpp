@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -61,13 +62,31 @@ class request_pool {
   /// MPI_Request_free of a request that may be active: gives it back once its operation is complete. **Errors**:
   /// `std::bad_alloc`; nothing has happened then.
   void release_when_done(request& one);
-  /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for receives,
-  /// which may wait for ever.
+  /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for those
+  /// that the program has to complete.
   std::size_t release_done() noexcept;
-  /// Cancels the receives of `release_when_done` that are not done, at the end of the rank.
+
+  // At the end of the rank, when the program calls nothing else:
+
+  /// Calls `visit(request)` for each that is under way, and frees it. **Errors**: `std::bad_alloc`; those of `visit`.
+  template <class Visit>
+  void free_open(const Visit& visit) {
+    for (const auto& block : blocks_) {
+      for (request& one : std::span{block.get(), block_requests}) {
+        if (one.kind != object_kind::request || one.is_done()) continue;
+        visit(one);
+        release_when_done(one);
+      }
+    }
+  }
+  /// Cancels the receives of `release_when_done` that no message has matched.
   void cancel_receives(weft::device& through) noexcept;
+  /// Abandons the persistent collectives of `release_when_done` that are not done.
+  void abandon_persistent() noexcept;
 
  private:
+  static constexpr std::size_t block_requests = 64;
+
   void grow();
   [[nodiscard]] request* unlink_done() noexcept;
   [[nodiscard]] std::unique_lock<std::mutex> lock();

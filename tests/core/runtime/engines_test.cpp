@@ -93,5 +93,43 @@ TEST(engines, that_have_ended_leave_memory_as_it_was) {
   });
 }
 
+// A receive wants one of three messages. The others are dropped: their sender gets its buffers back.
+TEST(engines, drop_messages_that_no_receive_has_matched) {
+  for (const bool is_ordered : {true, false}) {
+    test::local_job{2}.run([&](runtime& rt) {
+      constexpr std::size_t words = 100'000;
+      device& dev = rt.default_device();
+      matching_engine engine{rt, {.id = 5, .ordered = is_ordered}};
+      EXPECT_EQ(engine.drop_messages(), 0U);
+      std::vector<std::uint64_t> numbers(words, rt.rank());
+      counter done{rt};
+      rt.barrier();
+      if (rt.rank() == 1) {
+        for (const std::uint64_t tag : {1, 2, 3}) {
+          const std::span<std::uint64_t> part{numbers.data(), tag == 3 ? 1 : words};
+          dev.until_accepted([&] {
+            return dev.post_send(
+                0, part, done,
+                {.tag = tag, .engine = engine, .complete_at = completion_level::delivered, .allow_done = false});
+          });
+        }
+        dev.wait(done, 3);
+        EXPECT_EQ(done.failed(), 0U);
+      } else {
+        dev.until_accepted([&] { return dev.post_recv(1, numbers, done, {.tag = 2, .engine = engine}); });
+        std::size_t dropped = 0;
+        EXPECT_TRUE(test::eventually(dev, [&] {
+          dropped += engine.drop_messages();
+          return dropped == 2;
+        }));
+        dev.wait(done, 1);
+        EXPECT_EQ(numbers.back(), 1U);
+        EXPECT_EQ(engine.drop_messages(), 0U);
+      }
+      rt.barrier();
+    });
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,0 +1,126 @@
+#include "mpi/environment/open_operations.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
+#include "weft/device.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::mpi {
+namespace {
+
+// Lines about operations, at most so many. The same line is written once, with a number.
+class open_lines {
+ public:
+  void add(std::string text) { ++counts_[std::move(text)]; }
+  void write(std::uint32_t rank) const noexcept {
+    constexpr std::size_t lines_max = 8;
+    std::size_t lines = 0;
+    for (const auto& [text, count] : counts_) {
+      if (++lines > lines_max) break;
+      const std::string more = count > 1 ? ", and " + std::to_string(count - 1) + " more like it" : "";
+      std::fprintf(stderr, "MPI_Finalize of rank %u: warning: the program has not completed %s%s\n", rank, text.c_str(),
+                   more.c_str());
+    }
+    if (counts_.size() > lines_max)
+      std::fprintf(stderr, "MPI_Finalize of rank %u: warning: and %zu others\n", rank, counts_.size() - lines_max);
+  }
+
+ private:
+  std::map<std::string, std::size_t> counts_;
+};
+
+std::string name_of(const communicator& in) { return in.name.empty() ? "a communicator without a name" : in.name; }
+
+std::string text_of(const char* side, const envelope& ends, const communicator& in) {
+  std::string out{side};
+  out += ends.peer == MPI_ANY_SOURCE ? "any rank" : "rank " + std::to_string(ends.peer);
+  out += ends.tag == MPI_ANY_TAG ? " with any tag" : " with tag " + std::to_string(ends.tag);
+  return out + " in " + name_of(in);
+}
+
+std::string text_of(const request& one) {
+  switch (one.operation) {
+    case request_operation::receive: return text_of("a receive from ", one.wanted, *one.of);
+    case request_operation::send: return text_of("a send to ", {one.of->member(one.send.peer), one.send.tag}, *one.of);
+    case request_operation::generalized: return "a generalized request";
+    default: return one.of == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(*one.of);
+  }
+}
+
+std::string text_of(const message& one) {
+  return "the receive of a message that a probe has matched, " + text_of("from ", envelope_of(one), one.of);
+}
+
+class last_operations {
+ public:
+  explicit last_operations(rank_state& rank) : rank_{rank}, communicators_{rank.communicators.all()} {
+    communicators_.insert(communicators_.end(), {&rank.world, &rank.self});
+  }
+
+  void name_and_free() {
+    open_lines lines;
+    rank_.requests.free_open([&](const request& one) { lines.add(text_of(one)); });
+    rank_.messages.each([&](const message& one) { lines.add(text_of(one)); });
+    lines.write(rank_.world.rank);
+  }
+
+  // Returns an error class.
+  [[nodiscard]] int pass_barrier() noexcept {
+    return guarded([&] {
+      constexpr std::chrono::milliseconds time_min{1}, time_max{100};
+      std::chrono::milliseconds time = time_min;
+      while (!rank_.runtime.barrier({.timeout = time})) {
+        const bool has_dropped = drop_messages();
+        time = has_dropped ? time_min : std::min(2 * time, time_max);
+      }
+      return MPI_SUCCESS;
+    });
+  }
+
+  void end_all() {
+    rank_.messages.clear();
+    rank_.requests.cancel_receives(rank_.device);
+    for (communicator* const each : communicators_) each->members.abandon();
+    rank_.requests.abandon_persistent();
+    rank_.device.wait(rank_.signals, [&] {
+      drop_messages();
+      return rank_.unposted.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
+    });
+  }
+
+ private:
+  // Returns whether there were any.
+  bool drop_messages() noexcept {
+    std::size_t dropped = 0;
+    for (communicator* const each : communicators_) dropped += each->engine.drop_messages();
+    return dropped != 0;
+  }
+
+  rank_state& rank_;
+  std::vector<communicator*> communicators_;
+};
+
+}  // namespace
+
+int end_operations(rank_state& rank) noexcept {
+  return guarded([&] {
+    last_operations last{rank};
+    last.name_and_free();
+    // All ranks are here: what has not been received will never be.
+    const int first = last.pass_barrier();
+    if (first != MPI_SUCCESS && first != MPI_ERR_PROC_ABORTED) return first;
+    last.end_all();
+    // All ranks have ended their operations, for which others had to make progress.
+    const int second = last.pass_barrier();
+    return first != MPI_SUCCESS ? first : second;
+  });
+}
+
+}  // namespace weft::mpi
