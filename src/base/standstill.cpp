@@ -141,7 +141,7 @@ class standstill final : private not_inherited {
     auto made = std::make_unique<watching>();
     const signals_blocked while_it_starts;
     try {
-      begin_standstill(clock::now());
+      begin_standstill(awake_);
       made->thread = std::thread{[this, mine = made.get()] { run(*mine); }};
     } catch (const std::system_error& problem) {
       return log_info("no thread can be made that looks for a standstill (WEFT_STUCK_AFTER): {}", problem.what());
@@ -156,10 +156,15 @@ class standstill final : private not_inherited {
                                                                  std::chrono::milliseconds{1}, step_max)
                                    : clock::duration{step_max};
     std::unique_lock lock{mutex_};
+    clock::time_point last = clock::now();
     while (!mine.changed.wait_for(lock, step, [&] { return mine.is_over; })) {
+      // The process may have been stopped (SIGSTOP): no thread of it could do anything in that time.
+      const clock::time_point now = clock::now();
+      awake_ += std::min<clock::duration>(now - last, 2 * step);
+      last = now;
       std::string text;
       try {
-        text = look(clock::now());
+        text = look(awake_);
       } catch (...) {  // no memory for a report: the next look tries again
       }
       if (text.empty()) continue;
@@ -192,21 +197,40 @@ class standstill final : private not_inherited {
     }
     if (moves != last_moves_) begin_standstill(now);
     last_moves_ = moves;
+    look_for_neglected(now);
     do_wait_ = do_wait_ && waits;
     const ask_word::request asked = asks_.take();
     if (asked == ask_word::request::last) return answer(now);
     if (asked == ask_word::request::join && is_reported_ && !has_reported_) return make_report(now, true);
     if (is_reported_ && !has_reported_ && now - still_since_ >= patience_) return report_if_stuck(now);
-    return {};
+    return is_reported_ && is_neglected_ ? report_neglected(now) : std::string{};
+  }
+
+  void look_for_neglected(clock::time_point now) noexcept {
+    is_neglected_ = false;
+    if (!is_reported_) return;
+    for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_)
+      is_neglected_ = each->of_.is_neglected(now, patience_) || is_neglected_;
+    if (!is_neglected_) has_reported_neglected_ = false;
+  }
+
+  // Where something moves elsewhere, or no thread waits or polls.
+  std::string report_neglected(clock::time_point now) {
+    if (std::exchange(has_reported_neglected_, true)) return {};
+    std::string out = make_report(now, true);
+    patience_ = std::min<clock::duration>(2 * patience_, patience_max);
+    return out;
   }
 
   // A thread that polls by itself may do so for good reasons: then the report is written only if something is left to
   // do. Threads that serve others poll always.
   std::string report_if_stuck(clock::time_point now) {
     bool has_waited = do_wait_;
+    const clock::time_point real_now = clock::now();
     for (const long_wait* each = waits_; each != nullptr; each = each->behind_) {
-      has_waited = has_waited || now - each->since_ >= patience_;
+      has_waited = has_waited || real_now - each->since_ >= patience_;
     }
+    has_waited = has_waited || is_neglected_;
     const bool polls = has_polled_ && serving_threads.load(std::memory_order_relaxed) == 0;  // [hint]
     if (!has_waited && !polls) return {};
     std::string out = make_report(now, has_waited);
@@ -232,14 +256,14 @@ class standstill final : private not_inherited {
     // A rank that is asked may have moved just now.
     if (now - still_since_ >= std::min<clock::duration>(patience_, std::chrono::seconds{1})) {
       out.add("nothing has moved here for {:.1f} s", in_seconds(now - still_since_));
-    } else {
+    } else if (!is_neglected_) {
       out.add("asked; something has moved here just now");
     }
     for (const long_wait* each = waits_; each != nullptr; each = each->behind_) {
       std::string more;
       if (each->details_.describe != nullptr) each->details_.describe(each->details_.of, more);
-      out.add("thread {} has waited {:.1f} s in {}{}", each->thread_, in_seconds(now - each->since_), text_of(*each),
-              more);
+      out.add("thread {} has waited {:.1f} s in {}{}", each->thread_, in_seconds(clock::now() - each->since_),
+              text_of(*each), more);
     }
     const unsigned before = out.lines();
     for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->of_.describe(out);
@@ -249,6 +273,7 @@ class standstill final : private not_inherited {
     if (out.left_out() != 0) text += fmt::format("{}and {} lines more\n", out.head(), out.left_out());
     text += fmt::format("{}that is all; if the wait is meant, set WEFT_STUCK_AFTER=0\n", out.head());
     has_reported_ = true;
+    has_reported_neglected_ = is_neglected_;
     return text;
   }
 
@@ -269,10 +294,13 @@ class standstill final : private not_inherited {
   watching* running_ = nullptr;
   std::uint64_t moves_ = 0;  // of witnesses that are gone
   std::uint64_t last_moves_ = 0;
+  clock::time_point awake_ = clock::now();  // without the time in which the process was stopped
   clock::time_point still_since_{};
-  bool has_reported_ = false;  // in this standstill
-  bool has_polled_ = false;    // in this standstill
-  bool do_wait_ = true;        // at each look of this standstill, something waited that is no thread
+  bool has_reported_ = false;            // in this standstill
+  bool is_neglected_ = false;            // at the last look, messages had waited too long for a poll
+  bool has_reported_neglected_ = false;  // since there were none such
+  bool has_polled_ = false;              // in this standstill
+  bool do_wait_ = true;                  // at each look of this standstill, something waited that is no thread
   fork_entry at_forks_{*this};
 };
 

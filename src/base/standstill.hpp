@@ -3,14 +3,17 @@
 // A thread of its own looks some times in that period. It reads counters that exist anyway, so messages cost no more,
 // and it finds programs whose threads poll, or sleep outside of Weft, too. A report is written if nothing has moved for
 // that long and something waits: a thread (long_wait.hpp), fibers or coroutines (`witness`), or a program that polls by
-// itself while something is left to do. It is written once, until something moves; the next standstill is reported
-// after twice the time. weft-run can ask for a report at any time, by a word in memory that it shares with its ranks.
+// itself while something is left to do; also if messages have waited that long for a poll, whatever moves elsewhere.
+// The time in which the process was stopped does not count. It is written once, until something moves; the next
+// standstill is reported after twice the time. weft-run can ask for a report at any time, by a word in memory that it
+// shares with its ranks.
 //
 // Children of fork() have no such thread.
 #pragma once
 
 #include <cstdint>
 
+#include "base/clock.hpp"
 #include "base/report.hpp"
 
 namespace weft::base {
@@ -26,6 +29,11 @@ class witness {
     bool waits = false;       // something waits here that is no thread
   };
   [[nodiscard]] virtual sight look() noexcept = 0;
+  /// Whether messages wait here for a poll, and no thread has polled for `patience`; called after each `look`, at
+  /// `now`.
+  [[nodiscard]] virtual bool is_neglected(clock::time_point /*now*/, clock::duration /*patience*/) noexcept {
+    return false;
+  }
   /// Something has moved since the last look, here or elsewhere.
   virtual void note_move() noexcept {}
   /// Adds the faults and the waits that it knows. **Errors**: std::bad_alloc.

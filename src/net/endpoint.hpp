@@ -45,6 +45,10 @@ class endpoint {
   /// Whether messages of `peer`, which has ended, may still wait for a poll. Serialized like `poll`.
   [[nodiscard]] virtual bool has_arrivals_from(std::uint32_t peer) const noexcept = 0;
 
+  /// Whether a message that has arrived waits for a poll, where another thread can see it; else false. For the report
+  /// on stuck jobs. **Threads**: any, while the endpoint lives.
+  [[nodiscard]] virtual bool holds_unread() const noexcept = 0;
+
   /// Copies from the pieces `there` of the memory of `peer` into the pieces `here`. Both have as many bytes, and at
   /// most `copy_pieces_max` pieces.
   [[nodiscard]] virtual copy_result read_remote(std::uint32_t peer, memory_pieces here,

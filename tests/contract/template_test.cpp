@@ -56,6 +56,7 @@ TEST_F(template_to_copy, delivers_and_copies_nothing_and_counts_nothing) {
   EXPECT_EQ(first->poll(arrivals, 64), 0U);
   first->release(1);
   EXPECT_FALSE(first->has_arrivals_from(job_.sender()));
+  EXPECT_FALSE(first->holds_unread());
   std::array<std::byte, 16> bytes{};
   const net::memory_piece piece = net::piece_of(bytes.data(), 1);
   EXPECT_EQ(first->read_remote(job_.sender(), {&piece, 1}, {&piece, 1}), net::copy_result::unavailable);

@@ -2,11 +2,14 @@
 //   stuck SITUATION
 // Rank 0 makes the job stand still; then the ranks wait until they are ended.
 // by script
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "weft/weft.hpp"
@@ -76,6 +79,59 @@ void other_device(weft::runtime& rt) {
   weft::device& dev = rt.default_device();
   if (rt.rank() == 1) dev.until_accepted([&] { return dev.post_am(0, {1}, {}, sent, {.device = 1}); });
   while (got.value() == 0) dev.progress();
+}
+
+// Messages for a rank whose thread waits for them without progress. Tells rank 0 when it may end the wait.
+void forgets_progress(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter got{rt}, sent{rt};
+  const auto arrivals = rt.register_completion(got, {.id = 1});
+  if (rt.rank() == 0) dev.until_accepted([&] { return dev.post_am(1, {1}, {}, sent); });
+  while (rt.rank() == 1 && got.value() == 0) std::this_thread::yield();
+  rt.barrier();
+}
+
+// A rank waits without progress for its message to itself.
+void forgets_itself(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter got{rt}, sent{rt};
+  const auto arrivals = rt.register_completion(got, {.id = 1});
+  dev.until_accepted([&] { return dev.post_am(rt.rank(), {1}, {}, sent); });
+  while (got.value() == 0) std::this_thread::yield();
+}
+
+// Ranks exchange messages all the time, while no thread of rank 1 polls its second device, which is one thread's own.
+void forgotten_device(weft::runtime& rt) {
+  std::optional<weft::device> second;
+  if (rt.rank() == 1) second.emplace(rt, weft::device_options{.shared = false});
+  weft::counter got{rt}, sent{rt};
+  const auto arrivals = rt.register_completion(got, {.id = 1});
+  rt.barrier();
+  weft::device& dev = rt.default_device();
+  if (rt.rank() == 0) dev.until_accepted([&] { return dev.post_am(1, {1}, {}, sent, {.device = 1}); });
+  for (;;) rt.barrier();
+}
+
+// No message is under way, and no thread makes progress: ranks compute.
+void computes(weft::runtime& rt) {
+  rt.barrier();
+  weft::counter got{rt}, sent{rt};
+  const weft::device second{rt, {.shared = false}};
+  std::this_thread::sleep_for(std::chrono::milliseconds{1500});
+  rt.barrier();
+}
+
+// Ends by itself, after a time in which the test stops it: rank 0 says when.
+void exchanges(weft::runtime& rt) {
+  std::fputs("begins\n", stdout);
+  std::fflush(stdout);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{2500};
+  std::uint64_t is_over = 0;
+  weft::group all = rt.world();
+  while (is_over == 0) {
+    is_over = rt.rank() == 0 && std::chrono::steady_clock::now() > end ? 1 : 0;
+    weft::collective::broadcast({&is_over, sizeof is_over}, 0).run(all);
+  }
 }
 
 void other_tag(weft::runtime& rt) {
@@ -176,6 +232,11 @@ int main(int argc, char** argv) {
       {"ended_peer", &ended_peer},
       {"blocking", &blocking},
       {"polls", &polls},
+      {"forgets_progress", &forgets_progress},
+      {"forgets_itself", &forgets_itself},
+      {"forgotten_device", &forgotten_device},
+      {"computes", &computes},
+      {"exchanges", &exchanges},
       {"other_device", &other_device},
   };
   const auto chosen = situations.find(argc == 2 ? argv[1] : "");

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from weft_run_test import BUILD, LIMIT, WEFT_RUN, environment
 
@@ -62,6 +63,10 @@ class Standstill(unittest.TestCase):
         with Job(situation, **more) as job:
             self.assertTrue(job.says(*patterns))
 
+    def expect_with(self, options, situation, *patterns):
+        with Job(situation, *options) as job:
+            self.assertTrue(job.says(*patterns))
+
     def test_a_full_queue_is_named_with_the_messages_that_it_stops(self):
         self.expect("full_queue",
                     r"^weft 1/2: stuck: nothing has moved here for ",
@@ -73,6 +78,35 @@ class Standstill(unittest.TestCase):
     def test_completions_that_have_no_room_at_their_own_rank_are_counted(self):
         self.expect("full_local_queue",
                     r"^weft 0/2: stuck: 24 posts with rank 1 are complete, but their completion object is full")
+
+    def test_messages_that_no_thread_polls_are_named(self):
+        line = r": stuck: messages wait at device {}, on which no thread has made progress for \d+\.\d s: "
+        for options in ((), ("--sim",)):
+            self.expect_with(options, "forgets_progress", r"^weft 1/2" + line.format(0),
+                             r"^weft 0/2: stuck: thread \d+ has waited .* s in runtime::barrier for the message of rank 1$")
+        self.expect("forgets_progress", r"^weft 1/2" + line.format(0), ranks=2, WEFT_CHECK="1")
+        self.expect("forgets_itself", r"^weft 0/2" + line.format(0), r"^weft 1/2" + line.format(0))
+        self.expect("forgets_itself", r"^weft" + line.format(0), launcher=())
+
+    def test_messages_at_one_device_are_named_whatever_moves_at_others(self):
+        self.expect("forgotten_device", r"^weft 1/2: stuck: messages wait at device 1, on which no thread has made progress for ")
+
+    def test_ranks_that_compute_for_long_are_not_reported(self):
+        with Job("computes") as job:
+            self.assertFalse(job.says(quiet=True))
+        self.assertEqual(job.said, "")
+
+    def test_the_time_in_which_ranks_are_stopped_does_not_count(self):
+        with subprocess.Popen([WEFT_RUN, "-n", "2", STUCK, "exchanges"], env=environment(WEFT_STUCK_AFTER="0.5"),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertEqual(job.stdout.readline(), b"begins\n")
+            ranks = Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
+            for stop in (signal.SIGSTOP, signal.SIGCONT):
+                for rank in ranks:
+                    os.kill(int(rank), stop)
+                if stop == signal.SIGSTOP:
+                    time.sleep(1.5)
+            self.assertEqual((job.communicate(timeout=LIMIT)[1], job.returncode), (b"", 0))
 
     def test_a_rank_without_launcher_reports_by_itself(self):
         with Job("coroutines", launcher=()) as job:
@@ -104,7 +138,7 @@ class Standstill(unittest.TestCase):
                     r"^weft 0/2: stuck: no thread waits in Weft")
 
     def test_a_device_that_no_thread_polls_is_named(self):
-        self.expect("other_device", r"^weft 0/2: stuck: no thread has made progress on device 1 meanwhile: what came for it")
+        self.expect("other_device", r"^weft 0/2: stuck: messages wait at device 1, on which no thread has made progress for ")
 
     def test_messages_for_an_id_that_no_rank_registers_are_named(self):
         self.expect("no_registration", r"^weft 1/2: stuck: 1 messages of rank 0 wait because no registered completion "

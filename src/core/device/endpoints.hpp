@@ -27,6 +27,14 @@ class endpoints {
     return *busy_;
   }
 
+  /// Whether a message waits for a poll. **Threads**: any, while the device lives.
+  [[nodiscard]] bool hold_unread() const noexcept {
+    for (const auto& each : all_) {
+      if (each->holds_unread()) return true;
+    }
+    return false;
+  }
+
   // Each answers how many messages have arrived.
   [[nodiscard]] unsigned poll_busy(message_sink& into) noexcept {
     WEFT_ASSERT_CHECKED(busy_ != nullptr);

@@ -19,6 +19,7 @@ class parents_endpoint final : public device_state::endpoint {
   }
   unsigned poll(message_sink& /*sink*/, unsigned /*budget*/) noexcept override { base::refuse_to_child("a device"); }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+  [[nodiscard]] bool holds_unread() const noexcept override { return false; }
   net::copy_result read_remote(std::uint32_t /*peer*/, net::memory_pieces /*here*/,
                                net::memory_pieces /*there*/) noexcept override {
     base::refuse_to_child("a device");

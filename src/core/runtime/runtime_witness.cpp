@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <string>
 #include <tuple>
@@ -76,6 +77,24 @@ base::witness::sight runtime_witness::look() noexcept {
   return out;
 }
 
+// Messages may have arrived at any time since the last poll.
+bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::duration patience) noexcept {
+  bool out = false;
+  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+    if (index >= unpolled_.size()) return;
+    unpolled_device& seen = unpolled_[index];
+    const std::uint64_t calls = device == nullptr ? 0 : device->counts().read().progress_calls;
+    if (device == nullptr || calls != seen.calls || seen.since == base::clock::time_point{}) {
+      seen = {.calls = calls, .since = now, .neglected = {}};
+      return;
+    }
+    const bool holds_unread = now - seen.since >= patience && device->endpoints().hold_unread();
+    seen.neglected = holds_unread ? now - seen.since : base::clock::duration{};
+    out = out || holds_unread;
+  }));
+  return out;
+}
+
 void runtime_witness::note_move() noexcept {
   retries_ = 0;
   std::ranges::fill(calls_, 0);
@@ -97,7 +116,7 @@ void runtime_witness::describe(base::report& into) {
 }
 
 void runtime_witness::describe_devices(base::report& into) {
-  std::vector<std::uint32_t> unpolled;
+  std::vector<std::uint32_t> unpolled, neglected;
   bool is_polled = false;
   std::uint64_t refused_posts = 0;
   std::vector<full_targets::message> stopped;
@@ -107,11 +126,21 @@ void runtime_witness::describe_devices(base::report& into) {
     const device_counters counted = device->counts().read();
     const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
     is_polled |= !is_quiet;
-    if (is_quiet) unpolled.push_back(index);
+    if (index < unpolled_.size() && unpolled_[index].neglected != base::clock::duration{}) {
+      neglected.push_back(index);
+    } else if (is_quiet) {
+      unpolled.push_back(index);
+    }
     refused_posts += retries_of(counted);
     if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
     device->stopped().each([&](const full_targets::message& each) { stopped.push_back(each); });
   }));
+  for (const std::uint32_t index : neglected) {
+    into.add(
+        "messages wait at device {}, on which no thread has made progress for {:.1f} s: a thread has to call "
+        "progress() there, or a function that waits",
+        index, std::chrono::duration<double>(unpolled_[index].neglected).count());
+  }
   for (const full_targets::message& each : stopped) {
     const wire kind = kind_of(each.kind);
     if (kind == wire::active_message || kind == wire::rts) {

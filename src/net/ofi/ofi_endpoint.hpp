@@ -45,6 +45,8 @@ class ofi_endpoint final : public endpoint<Sink> {
 
   // The fabric does not say that a peer has ended.
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+  // The provider alone knows.
+  [[nodiscard]] bool holds_unread() const noexcept override { return false; }
 
   [[nodiscard]] copy_result read_remote(std::uint32_t, memory_pieces, memory_pieces) noexcept override {
     return copy_result::unavailable;

@@ -12,6 +12,7 @@
 // Model test: tests/model/cell_ring_test.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -134,7 +135,7 @@ class basic_ring_sender {
     Atomics::write_nonatomic(&slot.tag, &header.tag, sizeof header.tag);
     Atomics::write_inline(slot.payload, payload, bytes);
     tail_ = ++tail;
-    // [ring.publish] release -> [ring.poll]: carries header and payload of the cell at this position.
+    // [ring.publish] release -> [ring.poll], [ring.glance]: carries header and payload of the cell at this position.
     slot.head.store(cell_info{header.kind, bytes, carries_packet}.head(tail), std::memory_order_release);
   }
 
@@ -207,9 +208,21 @@ class basic_ring_receiver {
     return reinterpret_cast<const std::byte*>(&next_->tag);
   }
 
+  /// Whether there is a cell to read. **Threads**: any; the answer may be old.
+  [[nodiscard]] bool holds_unread() const noexcept {
+    // [ring.glance_at] relaxed <- [ring.position]: a number; which message is next.
+    const std::uint32_t awaited = std::atomic_ref{awaited_}.load(std::memory_order_relaxed);
+    // [ring.glance] relaxed <- [ring.publish]: whether there is a message, which is not read here.
+    const std::uint64_t head = cells_[(awaited - 1) & mask_].head.load(std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(head) == awaited;
+  }
+  [[nodiscard]] bool is_of(const control_type& control) const noexcept { return control_ == &control; }
+
   /// Leaves the cell behind; it may be overwritten from now on.
   void advance() noexcept {
-    const std::uint32_t head = awaited_++;
+    const std::uint32_t head = awaited_;
+    // [ring.position] relaxed -> [ring.glance_at]: a number.
+    std::atomic_ref{awaited_}.store(head + 1, std::memory_order_relaxed);
     next_ = cells_ + (head & mask_);
     if ((head & quarter_) == 0) return_credit(head);
   }
@@ -220,8 +233,9 @@ class basic_ring_receiver {
     control_->consumed.store(head, std::memory_order_release);
   }
 
-  const cell_type* next_;      // the next cell to read
-  std::uint32_t awaited_ = 1;  // the sequence number that it has once published: its position + 1
+  const cell_type* next_;  // the next cell to read
+  // The sequence number that it has once published: its position + 1. A const reader of another thread uses atomic_ref.
+  mutable std::uint32_t awaited_ = 1;
   control_type* control_;
   const cell_type* cells_;
   std::uint32_t mask_;

@@ -36,6 +36,7 @@ class self_endpoint final : public endpoint<Sink> {
   }
 
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+  [[nodiscard]] bool holds_unread() const noexcept override { return owner_->loop_at(slot_).receiver.holds_unread(); }
 
   copy_result read_remote(std::uint32_t, memory_pieces here, memory_pieces there) noexcept override {
     copy_here(here, there);

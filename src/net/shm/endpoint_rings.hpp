@@ -49,6 +49,8 @@ class endpoint_rings {
     return opened_->load(std::memory_order_acquire) != opened_before_;
   }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept;
+  /// Whether there is a message in a ring to the device's own slot. **Threads**: any.
+  [[nodiscard]] bool hold_unread() const noexcept { return own_->holds_unread(); }
   /// Finds rings that peers have opened since the last look.
   void look_for_rings() noexcept;
 

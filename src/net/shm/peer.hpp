@@ -47,7 +47,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   /// Tells the peer's device that there is a ring from our device to it. The ring must be set up before.
   void connect(std::uint32_t device, std::uint32_t own_device) const noexcept {
     auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_->connect(device, self_));
-    // [shm.connect] release -> [shm.look]: the ring may be polled.
+    // [shm.connect] release -> [shm.look], [shm.glance]: the ring may be polled.
     word.fetch_or(std::uint64_t{1} << own_device, std::memory_order_release);
     // [shm.opened] release -> [shm.news], [shm.seen]: carries `word`.
     header().opened.fetch_add(1, std::memory_order_release);

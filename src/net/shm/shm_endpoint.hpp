@@ -29,6 +29,7 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] bool has_arrivals_from(std::uint32_t peer) const noexcept override {
     return rings_.has_arrivals_from(peer);
   }
+  [[nodiscard]] bool holds_unread() const noexcept override { return rings_.hold_unread(); }
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, memory_pieces here, memory_pieces there) noexcept override {
     return rings_.owner().peer_at(peer).read(here, there);
   }

@@ -94,6 +94,9 @@ void slot::add_sources(std::uint32_t source, std::uint64_t devices) {
       auto& control = *reinterpret_cast<ring_control*>(base_ + layout_->ring(index_, source, device));
       try {
         sources_.emplace_back(from, control, control.cells(layout_->shape.ring_cells));
+        sources_.back().before = newest_.load(std::memory_order_relaxed);  // [own]
+        // [shm.list_source] release -> [shm.glance_at_source]: the source, which stays as long as the slot.
+        newest_.store(&sources_.back(), std::memory_order_release);
       } catch (const std::bad_alloc&) {
         missed_ = true;
         return;
@@ -101,6 +104,33 @@ void slot::add_sources(std::uint32_t source, std::uint64_t devices) {
     }
     connected_[source] |= std::uint64_t{1} << device;
   }
+}
+
+bool slot::holds_unread() const noexcept {
+  // [shm.glance_at_source] acquire <- [shm.list_source]: the sources.
+  const incoming* const newest = newest_.load(std::memory_order_acquire);
+  const auto is_known = [&](const ring_control& control) {
+    const incoming* each = newest;
+    while (each != nullptr && !each->receiver.is_of(control)) each = each->before;
+    return each != nullptr;
+  };
+  for (const incoming* each = newest; each != nullptr; each = each->before) {
+    if (each->receiver.holds_unread()) return true;
+  }
+  for (std::uint32_t rank = 0; rank < peers_->size(); ++rank) {
+    // [shm.glance] acquire <- [shm.connect]: the ring is set up.
+    std::uint64_t devices = connects_[rank].load(std::memory_order_acquire);
+    for (; devices != 0; devices &= devices - 1) {
+      const auto device = static_cast<std::uint32_t>(std::countr_zero(devices));
+      if (device >= layout_->shape.devices_max || !(*peers_)[rank]->is_attached()) continue;
+      auto& control = *reinterpret_cast<ring_control*>(base_ + layout_->ring(index_, rank, device));
+      // Of a ring that no poll has found, the first message is next.
+      if (is_known(control)) continue;
+      const incoming unseen{*(*peers_)[rank], control, control.cells(layout_->shape.ring_cells)};
+      if (unseen.receiver.holds_unread()) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace weft::net::shm

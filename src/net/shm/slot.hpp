@@ -25,6 +25,7 @@ struct incoming {
   peer* source;
   std::uint32_t rank;
   ring_receiver receiver;
+  const incoming* before = nullptr;  // in the list of `slot::newest_`
 };
 
 class slot {
@@ -47,6 +48,8 @@ class slot {
   /// Adds the rings that peers have opened since the last look to `sources`; true if there are any. **Threads**: the
   /// one that polls.
   [[nodiscard]] bool look_for_sources() noexcept;
+  /// Whether a message waits in a ring to this slot. **Threads**: any.
+  [[nodiscard]] bool holds_unread() const noexcept;
   /// Whether there was no memory for a ring that the last look found: the next look has to find it again.
   [[nodiscard]] bool has_missed_some() const noexcept { return missed_; }
 
@@ -67,6 +70,7 @@ class slot {
   const std::atomic<std::uint64_t>* connects_;                              // of our segment: a word for each rank
   std::vector<std::uint64_t> connected_;                                    // the rings that are in `sources_`
   std::deque<incoming> sources_;                                            // stay where they are
+  std::atomic<const incoming*> newest_{nullptr};                            // of these, for other threads
   bool missed_ = false;
 };
 

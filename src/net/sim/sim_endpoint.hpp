@@ -41,6 +41,9 @@ class sim_endpoint final : public endpoint<Sink> {
            std::ranges::any_of(served_, [&](const slot* each) { return each->arrivals.holds_from(peer); });
   }
 
+  // Messages that are held back are in no ring, but a device that is not polled holds none back.
+  [[nodiscard]] bool holds_unread() const noexcept override { return wrapped_->holds_unread(); }
+
   [[nodiscard]] copy_result read_remote(std::uint32_t peer, memory_pieces here, memory_pieces there) noexcept override {
     const copy_result answer = owner_->next_copy(*own_, false);
     return answer != copy_result::done ? answer : wrapped_->read_remote(peer, here, there);

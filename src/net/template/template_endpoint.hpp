@@ -33,6 +33,7 @@ class template_endpoint final : public endpoint<Sink> {
   unsigned poll(Sink& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }
 
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+  [[nodiscard]] bool holds_unread() const noexcept override { return false; }
 
   copy_result read_remote(std::uint32_t /*peer*/, memory_pieces /*here*/, memory_pieces /*there*/) noexcept override {
     return copy_result::unavailable;

@@ -46,6 +46,7 @@ class scripted_endpoint final : public net::endpoint<core::message_sink> {
                             std::uint32_t bytes) noexcept override;
   unsigned poll(core::message_sink& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }
   [[nodiscard]] bool has_arrivals_from(std::uint32_t /*peer*/) const noexcept override { return false; }
+  [[nodiscard]] bool holds_unread() const noexcept override { return false; }
   net::copy_result read_remote(std::uint32_t peer, net::memory_pieces here, net::memory_pieces there) noexcept override;
   net::copy_result write_remote(std::uint32_t peer, net::memory_pieces here,
                                 net::memory_pieces there) noexcept override;
