@@ -2,6 +2,7 @@
 #include <numeric>
 #include <vector>
 
+#include "mpi/message/send_buffer.hpp"
 #include "mpi/ranks.hpp"
 
 namespace weft {
@@ -65,6 +66,27 @@ TEST(mpi_buffered, a_buffered_send_returns_before_its_receive_and_the_program_ma
       EXPECT_EQ(received, numbers);
     }
   });
+}
+
+// Threads that wait for a flush, or for an empty buffer, sleep until they are woken, or for a tenth of a second.
+TEST(mpi_buffered, the_last_message_before_a_flush_and_the_last_of_all_wake_threads) {
+  std::vector<std::byte> memory(10'000);
+  for (void* const address : {static_cast<void*>(memory.data()), MPI_BUFFER_AUTOMATIC}) {
+    mpi::send_buffer buffer;
+    ASSERT_EQ(buffer.attach(address, memory.size()), MPI_SUCCESS);
+    const mpi::buffered_room first = buffer.try_reserve(50).value(), second = buffer.try_reserve(60).value();
+    mpi::request flush;
+    flush.operation = mpi::request_operation::collective;
+    buffer.finish_when_sent(flush);
+    const mpi::buffered_room behind = buffer.try_reserve(70).value(), last = buffer.try_reserve(1).value();
+    EXPECT_FALSE(buffer.release(second));
+    EXPECT_FALSE(buffer.release(behind));
+    EXPECT_FALSE(flush.is_done());
+    EXPECT_TRUE(buffer.release(first));
+    EXPECT_TRUE(flush.is_done());
+    EXPECT_TRUE(buffer.release(last));
+    EXPECT_TRUE(buffer.is_empty());
+  }
 }
 
 TEST(mpi_buffered, a_buffer_of_the_communicator_comes_before_that_of_the_process) {

@@ -15,7 +15,7 @@ namespace {
 // A message in a buffer, which gives its room back and destroys itself at its end.
 struct buffered_message final : followed_request {
   buffered_message(rank_state& rank, communicator& in, send_buffer& from, const buffered_room& taken) noexcept
-      : open{rank.buffered.open}, buffer{from}, room{taken} {
+      : open{rank.buffered.open}, signals{rank.signals}, buffer{from}, room{taken} {
     operation = request_operation::followed_send;
     of = &in;
     of->add_reference();
@@ -24,7 +24,8 @@ struct buffered_message final : followed_request {
     open.fetch_add(1, std::memory_order_relaxed);
   }
   ~buffered_message() {
-    buffer.release(room);
+    // Other threads wait for flushes at the signals of requests: a send that was done at its post signals nothing else.
+    if (buffer.release(room)) signals.wake();
     of->remove_reference();
     // [buffered.end] release -> [buffered.open]: nothing of the rank is used any more.
     open.fetch_sub(1, std::memory_order_release);
@@ -33,6 +34,7 @@ struct buffered_message final : followed_request {
   buffered_message& operator=(const buffered_message&) = delete;
 
   std::atomic<std::size_t>& open;
+  request_signals& signals;
   send_buffer& buffer;
   const buffered_room room;
 };
@@ -88,7 +90,7 @@ int send_buffered(rank_state& rank, communicator& in, const typed_bytes& from, e
     if (!room) return fail(MPI_ERR_BUFFER, "the buffer has no room for a message of %zu bytes", bytes);
     auto* const one = new (std::nothrow) buffered_message{rank, in, *buffer, *room};
     if (one == nullptr) {
-      buffer->release(*room);
+      if (buffer->release(*room)) rank.signals.wake();
       return fail(MPI_ERR_NO_MEM, "no memory");
     }
     from.type.pack(from.address, 0, room->address, bytes);

@@ -64,7 +64,7 @@ std::optional<buffered_room> send_buffer::try_reserve(std::size_t bytes) {
   return out;
 }
 
-void send_buffer::release(const buffered_room& room) noexcept {
+bool send_buffer::release(const buffered_room& room) noexcept {
   const std::lock_guard locked{mutex_};
   if (is_automatic(address_)) {
     ::operator delete(room.address);
@@ -72,11 +72,14 @@ void send_buffer::release(const buffered_room& room) noexcept {
     used_.erase(static_cast<std::size_t>(room.address - address_));
   }
   --batches_[room.batch - first_batch_].open;
+  bool has_ended = false;
   while (!batches_.empty() && batches_.front().open == 0) {
     for (request* const each : batches_.front().flushes) each->finish(outcome{});
+    has_ended = has_ended || !batches_.front().flushes.empty();
     batches_.pop_front();
     ++first_batch_;
   }
+  return has_ended || batches_.empty();
 }
 
 bool send_buffer::is_empty() const noexcept {

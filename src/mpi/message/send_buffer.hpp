@@ -35,8 +35,9 @@ class send_buffer {
 
   /// Room for a message of `bytes` bytes; none: the buffer is full. **Errors**: `std::bad_alloc`.
   [[nodiscard]] std::optional<buffered_room> try_reserve(std::size_t bytes);
-  /// The message has been sent.
-  void release(const buffered_room& room) noexcept;
+  /// The message has been sent. Returns whether flushes have ended by that, or the buffer is empty: threads that wait
+  /// for either are to be woken.
+  [[nodiscard]] bool release(const buffered_room& room) noexcept;
 
   /// Whether all messages have been sent.
   [[nodiscard]] bool is_empty() const noexcept;

@@ -54,6 +54,7 @@ bool unposted_sends::post_first(queue& of) noexcept {
     signals_.count_failure();
   }
   if (!is_posted) return false;
+  signals_.wake();  // if it is complete: another thread than the one that runs this hook may sleep until it is
   of.first = next;
   if (next == nullptr) of.last = nullptr;
   // [locked]

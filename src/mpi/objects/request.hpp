@@ -81,8 +81,8 @@ struct request {
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
   void finish(const weft::completion_record& record) noexcept;
-  /// Ends an operation that has no record. A thread that sleeps in a wait for it may need
-  /// `request_signals::wake`, unless this runs inside of progress.
+  /// Ends an operation that has no record. If another thread may sleep in a wait for it, the caller calls
+  /// `request_signals::wake` next, also in a hook: progress wakes threads for signals alone.
   void finish(const outcome& with) noexcept;
   /// The same where the result is set.
   void end() noexcept;
