@@ -87,6 +87,16 @@ bool goes_by_rts_after(wire kind, shortage reason) noexcept {
   return reason == shortage::none || (kind == wire::send && reason == shortage::packets);
 }
 
+// Whether an operation whose send was refused for this reason is tried again as it is. A send of an ordered engine
+// waits for a packet, as one whose post answers retry: its program may count on a send that ends before its receive,
+// and messages that wait leave packets to others (send_budget.hpp).
+bool waits_for_room(device_state& dev, const operation_state& operation, wire kind, shortage reason) noexcept {
+  if (!goes_by_rts_after(kind, reason)) return true;
+  if (reason != shortage::packets) return false;
+  const base::id_entry found = dev.matching().engines().find(operation.sending.id);
+  return found.state == base::presence::present && static_cast<engine_state*>(found.object)->is_ordered();
+}
+
 status try_post(device_state& dev, const message_request& request, bool eager) noexcept {
   if (!eager) return post_rts(dev, request);
   shortage reason = shortage::none;
@@ -355,7 +365,7 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
       operation.reach(step::try_signal);
       return complete::try_signal(dev, operation);
     }
-    if (!goes_by_rts_after(kind, reason)) return false;
+    if (!wants_rts && waits_for_room(dev, operation, kind, reason)) return false;
     header.kind = kind_word(kind == wire::send ? wire::send_rts : wire::rts, policy_of(operation.sending.kind));
     operation.sending.kind = header.kind;
   }

@@ -139,6 +139,27 @@ TEST_P(ordered_posts, need_no_operation_where_the_message_can_be_sent_at_once) {
   step_bench::run(test, {.operations_max = few});
 }
 
+// A program may wait for its sends before it receives, as each of two ranks that call MPI_Send does.
+TEST(ordered_posts_without_packets, wait_for_one_and_are_sent_before_their_receives) {
+  step_bench::run([](step_bench& bench) {
+    sender with{bench};
+    core::packet_pool& packets = bench.state().memory().packets();
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t each = packets.try_get(); each != core::packet_pool::none; each = packets.try_get())
+      all.push_back(each);
+    EXPECT_TRUE(with.post(1000, 0, true).is_retry());
+    EXPECT_TRUE(with.post(1000, 0, false).is_posted());
+    for (int i = 0; i < 3; ++i) bench.step();
+    EXPECT_TRUE(bench.script().sent.empty());
+    packets.put(all.back());
+    all.pop_back();
+    bench.step();
+    EXPECT_EQ(bench.take(wire::send).header.sequence, 0U);
+    EXPECT_EQ(with.sent().value(), 1U);
+    for (const std::uint32_t each : all) packets.put(each);
+  });
+}
+
 std::string size_name(const testing::TestParamInfo<std::size_t>& of) { return std::to_string(of.param); }
 INSTANTIATE_TEST_SUITE_P(protocols, ordered_posts, testing::Values(8, 1000, 100'000),
                          size_name);  // inline, packet, RTS
