@@ -105,9 +105,9 @@ struct runtime_attributes {
   std::uint32_t matching_buckets;         ///< buckets, at most, of the table in which sends and receives match
   std::uint32_t queue_capacity;           ///< records in a lane of a completion queue that is given no capacity
   std::uint32_t unexpected_sends_max;     ///< unexpected messages at once: they wait for their receives
-  std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it senders send RTS instead
+  std::uint32_t unexpected_packets_max;   ///< packets of unexpected messages; beyond it they are copied
   std::uint32_t foreign_packets_max;      ///< packets of a peer in records; beyond it delivery copies
-  std::size_t unexpected_bytes_max;       ///< memory for messages whose id is not registered yet
+  std::size_t unexpected_bytes_max;       ///< memory for messages of ids to come; as much for copies of unexpected ones
   std::size_t state_bytes_max;            ///< memory for operations, receives and unexpected messages together
   std::uint32_t regions_max;              ///< memory regions at once
   std::size_t shared_bytes;               ///< memory for regions that peers map

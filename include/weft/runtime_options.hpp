@@ -35,9 +35,9 @@ struct runtime_options {
   std::optional<std::size_t> matching_buckets{};      ///< buckets of the table in which sends and receives match
   std::optional<std::size_t> queue_capacity{};        ///< records in a lane of a queue that is given no capacity
   std::optional<std::size_t> foreign_packets_max{};   ///< packets of a peer in records; beyond it delivery copies
-  std::optional<std::size_t> unexpected_bytes_max{};  ///< memory for messages whose id is not registered yet
+  std::optional<std::size_t> unexpected_bytes_max{};  ///< memory for messages of ids to come; as much for copies
   std::optional<std::size_t> unexpected_sends_max{};  ///< messages that wait for their receives
-  std::optional<std::size_t> unexpected_packets_max{};  ///< packets of these; beyond it senders send RTS instead
+  std::optional<std::size_t> unexpected_packets_max{};  ///< packets of these; beyond it they are copied
 
   /// Of devices that name no policy.
   std::optional<weft::progress_policy> progress_policy{};

@@ -266,8 +266,10 @@ constexpr std::array table{
     of_rank<&o::ofi_provider>(text<&s::ofi_provider>(
         "WEFT_OFI_PROVIDER",
         "libfabric: the provider to use, as in tcp;ofi_rxm; rank 0 takes the fastest unless said")),
-    of_rank<&o::unexpected_bytes_max>(number<&s::unexpected_bytes_max>(
-        "WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB, "memory for messages that nobody has asked for yet")),
+    of_rank<&o::unexpected_bytes_max>(
+        number<&s::unexpected_bytes_max>("WEFT_UNEXPECTED_BYTES_MAX", "bytes", 0, 1024 * GiB,
+                                         "memory for messages whose id is not registered yet; as much again for copies "
+                                         "of messages without a receive, of each sender an equal part")),
     of_rank<&o::state_bytes_max>(number<&s::state_bytes_max>("WEFT_STATE_BYTES_MAX", "bytes", 1, 1024 * GiB,
                                                              "memory for all operations, receives and waiting messages "
                                                              "of a rank together; unless set, a quarter of what the "
@@ -283,11 +285,11 @@ constexpr std::array table{
         "WEFT_UNEXPECTED_SENDS_MAX", "count", 1, 1U << 24,
         "messages that may wait for their receives before senders are held back; unless set, as many as "
         "`WEFT_STATE_BYTES_MAX` allows")),
-    of_rank<&o::unexpected_packets_max>(
-        number<&s::unexpected_packets_max>("WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
-                                           "packets of theirs, all ranks' together, a quarter of `WEFT_PACKET_COUNT` "
-                                           "at most; who has more than its share here keeps "
-                                           "the bytes until they are wanted")),
+    of_rank<&o::unexpected_packets_max>(number<&s::unexpected_packets_max>(
+        "WEFT_UNEXPECTED_PACKETS_MAX", "count", 1, 1U << 24,
+        "packets of messages without a receive, all ranks' together, a quarter of `WEFT_PACKET_COUNT` at most; beyond "
+        "a sender's share its messages are copied, and beyond its part of `WEFT_UNEXPECTED_BYTES_MAX` it keeps the "
+        "bytes until they are wanted; 1: it does so without copies")),
     of_rank<&o::matching_buckets>(
         power_of_two(number<&s::matching_buckets>("WEFT_MATCHING_BUCKETS", "count", 16, 1U << 24,
                                                   "buckets that the table in which sends and receives meet has at "

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mpi/ranks.hpp"
+#include "support/waiting.hpp"
 
 namespace weft {
 namespace {
@@ -70,6 +71,47 @@ TEST(mpi_point_to_point, sends_start_while_the_peer_makes_no_progress_and_are_re
     }
   };
   run_ranks(2, body, {.ring_cells = 64});
+}
+
+// Each rank sends all of its messages before it receives one. They are more than may wait in packets, and the packets
+// are fewer than the messages that are under way.
+void send_bursts_before_receives(int ranks, int messages, std::size_t bytes, const runtime_options& options) {
+  const auto body = [&](numbers_of_rank mine) {
+    const auto count = static_cast<int>(bytes);
+    std::vector<std::vector<std::byte>> sent;
+    std::vector<MPI_Request> requests;
+    for (int tag = 0; tag < messages; ++tag) {
+      sent.emplace_back(bytes, static_cast<std::byte>(tag + mine.rank));
+      for (int peer = 0; peer < ranks; ++peer) {
+        EXPECT_EQ(MPI_Isend(sent.back().data(), count, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &requests.emplace_back()),
+                  MPI_SUCCESS);
+      }
+    }
+    const auto are_sent = [&] {
+      int done = 0;
+      EXPECT_EQ(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+                MPI_SUCCESS);
+      return done != 0;
+    };
+    EXPECT_TRUE(test::eventually(are_sent)) << "sends of " << bytes << " bytes wait for their receives";
+    std::vector<std::byte> received(bytes);
+    for (int tag = messages; tag-- > 0;) {
+      for (int peer = 0; peer < ranks; ++peer) {
+        EXPECT_EQ(MPI_Recv(received.data(), count, MPI_BYTE, peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                  MPI_SUCCESS);
+        ASSERT_EQ(received, std::vector<std::byte>(bytes, static_cast<std::byte>(tag + peer)));
+      }
+    }
+    EXPECT_EQ(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  };
+  run_ranks(static_cast<std::uint32_t>(ranks), body, options);
+}
+
+TEST(mpi_point_to_point, sends_up_to_a_packet_return_before_any_rank_receives) {
+  send_bursts_before_receives(2, 1500, 41, {});
+  send_bursts_before_receives(2, 1500, 8192, {});
+  send_bursts_before_receives(5, 200, 41, {.packet_count = 64});
+  send_bursts_before_receives(5, 200, 8192, {.packet_count = 64, .ring_cells = 16});
 }
 
 TEST(mpi_point_to_point, both_ranks_send_and_receive_in_one_call) {

@@ -1,6 +1,6 @@
 // Unexpected messages, for which no receive is posted yet: a set of descriptions, which grows unless its count is set.
-// The payload stays in its packet, or, of a long message, at its sender; up to 40 bytes are copied, and more where too
-// many packets of the sender wait (copied_payloads.hpp).
+// The payload stays in its packet, or, of a long message, at its sender; up to 40 bytes are copied, and more where
+// enough packets of the sender wait (send_budget.hpp, copied_payloads.hpp).
 //
 // Cost: a pop and a push on a lock-free stack. Where there is no description to be had, the transport keeps further
 // messages, and their senders get *retry*.
@@ -31,8 +31,8 @@ struct unexpected_message : ordered_message {
 
 class unexpected_sends {
  public:
-  unexpected_sends(const pool_bounds& bounds, state_budget& state, std::uint32_t packets_max, std::uint32_t ranks)
-      : descriptions_{bounds, state}, state_{&state}, budget_{packets_max, ranks}, copies_{state} {}
+  unexpected_sends(const pool_bounds& bounds, state_budget& state, const send_bounds& of_senders, std::uint32_t ranks)
+      : descriptions_{bounds, state}, state_{&state}, budget_{of_senders, ranks}, copies_{state} {}
 
   /// A description of `message`, which takes over the payload, or a copy of it; null if there is none to be had.
   [[nodiscard]] unexpected_message* try_keep(const net::arrival& message, engine_state& engine) noexcept {
@@ -49,7 +49,7 @@ class unexpected_sends {
     if (message.owner == nullptr) {
       detail::copy_inline(out->inlined, message.payload, message.bytes);
       out->arrival.payload = out->inlined;
-    } else if (!budget_.is_exceeded(message.source) || !copy_payload(*out)) {
+    } else if (!budget_.wants_copy(message.source, bytes_of_copy(*out)) || !copy_payload(*out)) {
       budget_.add(message.source);
     }
     if (kind_of(message.header.kind) == wire::send_rts) {
@@ -66,7 +66,11 @@ class unexpected_sends {
   /// Takes a description back. The message that it described is not touched.
   void put(unexpected_message& done) noexcept {
     WEFT_ASSERT_CHECKED(descriptions_.find(done.pooled.index) == &done);
-    if (done.arrival.owner != nullptr && !is_copied(done)) budget_.take(done.arrival.source);
+    if (is_copied(done)) {
+      budget_.take_copy(done.arrival.source, bytes_of_copy(done));
+    } else if (done.arrival.owner != nullptr) {
+      budget_.take(done.arrival.source);
+    }
     descriptions_.put(done);
   }
   /// The same for one of `try_keep` that was not used, with the copy.
@@ -81,11 +85,15 @@ class unexpected_sends {
   [[nodiscard]] send_budget& budget() noexcept { return budget_; }
 
  private:
-  [[nodiscard]] bool copy_payload(unexpected_message& of) noexcept {
-    const std::byte* const copy = copies_.try_copy(of.arrival.payload, of.arrival.bytes);
+  [[nodiscard]] static std::size_t bytes_of_copy(const unexpected_message& message) noexcept {
+    return copied_payloads::bytes_of_copy(message.arrival.bytes);
+  }
+  [[nodiscard]] bool copy_payload(unexpected_message& message) noexcept {
+    const std::byte* const copy = copies_.try_copy(message.arrival.payload, message.arrival.bytes);
     if (copy == nullptr) return false;
-    of.arrival.payload = copy;
-    of.arrival.owner = &copies_;
+    message.arrival.payload = copy;
+    message.arrival.owner = &copies_;
+    budget_.add_copy(message.arrival.source, bytes_of_copy(message));
     return true;
   }
 

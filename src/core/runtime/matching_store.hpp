@@ -28,7 +28,7 @@ class matching_store {
                  std::uint32_t rank_count)
       : table_{std::min(matching_buckets_first, base::matching_bucket_count(settings)),
                base::matching_bucket_count(settings)},
-        unexpected_{unexpected, budget, packets_max(settings), rank_count},
+        unexpected_{unexpected, budget, bounds_of_sends(settings), rank_count},
         engines_{rank_count},
         kept_{settings.unexpected_bytes_max} {}
 
@@ -50,9 +50,12 @@ class matching_store {
   void assert_consistent() noexcept;
 
  private:
-  // Messages that wait for receives leave most packets to others, however few there are.
-  [[nodiscard]] static std::uint32_t packets_max(const base::settings& settings) noexcept {
-    return std::min(settings.unexpected_packets_max, settings.packet_count / 4);
+  // Messages that wait for receives leave most packets to others, however few there are. A single packet for them says
+  // that the program is to find out where it counts on buffers: then no bytes are copied before senders are asked.
+  [[nodiscard]] static send_bounds bounds_of_sends(const base::settings& settings) noexcept {
+    return {.packets_max = std::min(settings.unexpected_packets_max, settings.packet_count / 4),
+            .copied_bytes_max = settings.unexpected_packets_max == 1 ? 0 : settings.unexpected_bytes_max,
+            .packet_bytes = settings.packet_bytes};
   }
 
   matching_table table_;

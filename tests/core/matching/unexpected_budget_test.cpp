@@ -1,5 +1,5 @@
-// Messages that no rank receives for a long time: their senders are asked to keep the bytes, nothing else is held up,
-// and nothing is lost.
+// Messages that no rank receives for a long time: they are taken up to a bound, then their senders are asked to keep
+// the bytes; nothing else is held up, and nothing is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,6 +23,7 @@ using weft::test::post;
 constexpr std::size_t bytes = 1000;
 constexpr std::uint64_t sends_max = 4000;  // fewer than there are packets
 constexpr std::uint64_t after = 100;       // sent once the first was kept
+constexpr std::uint64_t burst = 1500;      // more than may wait in packets
 
 std::vector<std::byte> payload_of(std::uint64_t tag) {
   std::vector<std::byte> out(bytes, static_cast<std::byte>(tag * 7));
@@ -30,12 +31,18 @@ std::vector<std::byte> payload_of(std::uint64_t tag) {
   return out;
 }
 
-class unexpected_budget : public testing::TestWithParam<bool> {};
+struct budget_case {
+  const char* name;
+  bool ordered;
+  weft::runtime_options options;
+};
+
+class unexpected_budget : public testing::TestWithParam<budget_case> {};
 
 TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
-  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+  weft::test::local_job{2, GetParam().options}.run([&](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
-    weft::matching_engine engine{rt, {.ordered = GetParam()}};
+    weft::matching_engine engine{rt, {.ordered = GetParam().ordered}};
     weft::completion_queue received{rt};
     weft::counter sent{rt};
     std::uint64_t number = 0;
@@ -111,6 +118,45 @@ TEST_P(unexpected_budget, sends_over_it_keep_their_bytes_and_all_arrive) {
   });
 }
 
+class unexpected_burst : public testing::TestWithParam<bool> {};
+
+// Both ranks send all of their messages before they receive one, and nothing but their sends makes progress.
+TEST_P(unexpected_burst, is_taken_before_any_of_it_is_received) {
+  weft::test::local_job{2}.run([&](weft::runtime& rt) {
+    weft::device& dev = rt.default_device();
+    weft::matching_engine engine{rt, {.ordered = GetParam()}};
+    weft::counter sent{rt}, received{rt};
+    const std::uint32_t peer = 1 - rt.rank();
+    rt.barrier();
+    std::uint64_t posted = 0;
+    for (const std::size_t size : {std::size_t{41}, std::size_t{1000}, std::size_t{8192}}) {
+      std::vector<std::byte> payload(size);
+      const auto options = [&](std::uint64_t tag) {
+        return weft::post_send_options{.tag = tag, .engine = engine.id()};
+      };
+      for (std::uint64_t tag = 0; tag < burst; ++tag) {
+        std::memcpy(payload.data(), &tag, sizeof tag);
+        if (post(dev, [&] { return dev.post_send(peer, payload, sent, options(tag)); }).is_posted()) ++posted;
+      }
+      EXPECT_EQ(posted, 0U) << "messages of " << size << " bytes wait for their receives";
+      std::vector<std::byte> all(burst * size);
+      for (std::uint64_t tag = burst; tag-- > 0;) {
+        const weft::buffer_ref into{&all[tag * size], size};
+        const std::uint64_t before = received.value();
+        static_cast<void>(
+            post(dev, [&] { return dev.post_recv(peer, into, received, {.tag = tag, .engine = engine.id()}); }));
+        ASSERT_TRUE(eventually(dev, [&] { return received.value() != before; }));
+        std::uint64_t arrived = burst;
+        std::memcpy(&arrived, &all[tag * size], sizeof arrived);
+        ASSERT_EQ(arrived, tag);
+      }
+    }
+    EXPECT_TRUE(eventually(dev, [&] { return sent.value() == posted; }));
+    EXPECT_EQ(received.failed(), 0U);
+    rt.barrier();
+  });
+}
+
 TEST(kept_messages, beyond_the_budget_are_told_of_once) {
   weft::core::kept_messages store{1000};
   const weft::base::id_table<> nobody_registered{16};
@@ -131,15 +177,30 @@ TEST(kept_messages, beyond_the_budget_are_told_of_once) {
 }
 
 TEST(send_budget, knows_of_a_rank_whose_packets_were_given_back_twice) {
-  weft::core::send_budget budget{100, 3};
+  weft::core::send_budget budget{{.packets_max = 100, .copied_bytes_max = 1000, .packet_bytes = 100}, 3};
   budget.add(1);
   budget.take(1);
   EXPECT_TRUE(budget.is_consistent());
   budget.take(2);
   EXPECT_FALSE(budget.is_consistent());
+  budget.add(2);
+  budget.add_copy(0, 64);
+  budget.take_copy(0, 64);
+  EXPECT_TRUE(budget.is_consistent());
+  budget.take_copy(0, 64);
+  EXPECT_FALSE(budget.is_consistent());
 }
 
-INSTANTIATE_TEST_SUITE_P(of_every_kind, unexpected_budget, testing::Bool(),
-                         [](const auto& of) { return of.param ? "ordered" : "unordered"; });
+constexpr std::size_t few_bytes = 300'000;
+
+// A single packet says that senders are asked at once, as under `weft-run --sim`.
+INSTANTIATE_TEST_SUITE_P(each_bound, unexpected_budget,
+                         testing::Values(budget_case{"unordered_bytes", false, {.unexpected_bytes_max = few_bytes}},
+                                         budget_case{"ordered_bytes", true, {.unexpected_bytes_max = few_bytes}},
+                                         budget_case{"unordered_packets", false, {.unexpected_packets_max = 1}},
+                                         budget_case{"ordered_packets", true, {.unexpected_packets_max = 1}}),
+                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(of_every_kind, unexpected_burst, testing::Bool(),
+                         [](const auto& each) { return each.param ? "ordered" : "unordered"; });
 
 }  // namespace
