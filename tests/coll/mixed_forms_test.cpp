@@ -1,13 +1,16 @@
 // Members that carry out one collective in different forms, and with buffers in different memory: each operation, by
-// the rules for ranks that share cores and by those for ranks on cores of their own, whatever this machine has.
+// the rules for ranks that share cores and by those for ranks on cores of their own, whatever this machine has; with
+// calls compared, and over a network that delays and refuses.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <random>
 
 #include "support/exchange.hpp"
 #include "support/random_seed.hpp"
+#include "support/stored_message.hpp"
 #include "weft/run_loop.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -70,31 +73,55 @@ test::exchange exchange_of(collective_operation wanted, std::mt19937& random, st
   }
 }
 
-void carry_out_each_operation(group& all, std::uint64_t seed, bool is_crowded) {
-  std::mt19937 random{static_cast<std::uint32_t>(seed)};
-  std::mt19937 own{static_cast<std::uint32_t>(seed + 1000 * (all.rank() + 1))};
-  std::uint32_t number = 0;
-  for (int operation = 0; operation <= static_cast<int>(collective_operation::exscan); ++operation) {
-    const test::exchange drawn =
-        exchange_of(static_cast<collective_operation>(operation), random, ++number, all.size());
-    test::member_side mine{drawn, all.rank()};
-    const form chosen = forms[own() % forms.size()];
-    const bool has_layout = own() % 3 == 0;
-    const errc end = carry_out(all, mine.call(has_layout ? &test::layout_of_bytes() : nullptr), chosen);
-    EXPECT_EQ(end, errc::none);
-    EXPECT_TRUE(mine.is_right()) << drawn << ", member " << all.rank() << ", "
-                                 << names[static_cast<std::size_t>(chosen)] << ", crowded: " << is_crowded
-                                 << ", layout: " << has_layout;
+// What the members of one group share, and what this one draws for itself.
+class mixing_member {
+ public:
+  mixing_member(const group& all, std::uint64_t seed)
+      : all_{all},
+        random_{static_cast<std::uint32_t>(seed)},
+        own_{static_cast<std::uint32_t>(seed + 1000 * (all_.rank() + 1))} {
+    if (all_.rank() < members_with_kinds) kinds_.emplace(all_.through().runtime(), 4096);
   }
-}
 
-void mix_forms(std::uint32_t ranks, int rounds, std::uint64_t seed) {
-  test::local_job{ranks}.run([&](runtime& rt) {
+  void carry_out_one(collective_operation wanted) {
+    const test::exchange drawn = exchange_of(wanted, random_, ++number_, all_.size());
+    test::member_side mine{drawn, all_.rank()};
+    const form chosen = forms[own_() % forms.size()];
+    const std::size_t memory_drawn = own_() % 5;
+    EXPECT_EQ(carry_out(all_, mine.call(memory_by(memory_drawn)), chosen), errc::none);
+    EXPECT_TRUE(mine.is_right()) << drawn << ", member " << all_.rank() << ", "
+                                 << names[static_cast<std::size_t>(chosen)] << ", memory " << memory_drawn;
+  }
+  void carry_out_each() {
+    for (int operation = 0; operation <= static_cast<int>(collective_operation::exscan); ++operation)
+      carry_out_one(static_cast<collective_operation>(operation));
+  }
+
+ private:
+  static constexpr std::uint32_t members_with_kinds = 9;  // a process has room for some tens of kinds
+
+  [[nodiscard]] const memory* memory_by(std::size_t drawn) const {
+    switch (drawn) {
+      case 0: return &test::layout_of_bytes();
+      case 1: return kinds_ ? kinds_->in(test::storage::touchable) : nullptr;
+      case 2: return kinds_ ? kinds_->in(test::storage::for_peers) : nullptr;
+      default: return nullptr;
+    }
+  }
+
+  group all_;
+  std::optional<test::kinds_of_memory> kinds_;
+  std::mt19937 random_;
+  std::mt19937 own_;
+  std::uint32_t number_ = 0;
+};
+
+void mix_forms(std::uint32_t ranks, int rounds, std::uint64_t seed, const runtime_options& options = {}) {
+  test::local_job{ranks, options}.run([&](runtime& rt) {
     for (const bool is_crowded : {false, true}) {
       test::local_job::assume_beyond_processors(rt, is_crowded);
-      group all = rt.world().dup();
-      for (int round = 0; round < rounds; ++round)
-        carry_out_each_operation(all, seed + 100 * ranks + static_cast<std::uint64_t>(round), is_crowded);
+      mixing_member mine{rt.world().dup(), seed + 100 * ranks + (is_crowded ? 50 : 0)};
+      for (int round = 0; round < rounds; ++round) mine.carry_out_each();
     }
   });
 }
@@ -104,8 +131,31 @@ TEST(mixed_forms, of_few_members_give_what_an_oracle_gives) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) mix_forms(ranks, test::under_sanitizer ? 2 : 6, seed);
 }
 
+TEST(mixed_forms, of_members_that_compare_their_calls_give_what_an_oracle_gives) {
+  const std::uint64_t seed = test::random_seed();
+  for (const std::uint32_t ranks : {2U, 3U, 5U, 8U}) mix_forms(ranks, 2, seed, {.check = true});
+}
+
+TEST(mixed_forms, over_a_network_that_delays_give_what_an_oracle_gives) {
+  const std::uint64_t seed = test::random_seed();
+  const std::size_t seed_of_network = seed % 1'000'000'000 + 1;
+  for (const std::uint32_t ranks : {2U, 3U, 5U, 6U})
+    mix_forms(ranks, 2, seed, {.transport = "sim:self,sim:shm", .sim_seed = seed_of_network});
+}
+
 // More members than those for which one member does all.
 TEST(mixed_forms, of_many_members_give_what_an_oracle_gives) { mix_forms(65, 1, test::random_seed()); }
+
+// A start may take part in a barrier first, so that numbers of collectives are not used too early: in each form.
+TEST(mixed_forms, of_more_collectives_than_there_are_numbers_give_what_an_oracle_gives) {
+  const std::uint64_t seed = test::random_seed();
+  test::local_job{3}.run([&](runtime& rt) {
+    test::local_job::assume_beyond_processors(rt, seed % 2 == 0);
+    mixing_member mine{rt.world().dup(), seed};
+    for (int i = 0; i < (test::under_sanitizer ? 1500 : 5000) && !testing::Test::HasFailure(); ++i)
+      mine.carry_out_one(i % 2 == 0 ? collective_operation::allreduce : collective_operation::broadcast);
+  });
+}
 
 }  // namespace
 }  // namespace weft
