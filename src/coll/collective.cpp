@@ -62,7 +62,8 @@ kept_run& checked_run(group_state& in, const collective::parts& parts, std::stri
 }  // namespace
 
 void collective::run(group& in, const collective_options& options) const {
-  base::refuse_in_callback(name_of(parts_.operation).data());
+  if (base::callback_scope::is_inside()) [[unlikely]]
+    base::refuse_in_callback(name_of(parts_.operation).data());
   group_state& state = checked(in.state_, parts_.operation);
   if (state.settings().is_checked) [[unlikely]] {
     const coll::only_thread mine{state, parts_.operation};

@@ -63,7 +63,6 @@ class group_state {
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
   [[nodiscard]] group_tags& tags() noexcept { return tags_; }
-  [[nodiscard]] const group_tags& tags() const noexcept { return tags_; }
 
   /// Counts receives of short collectives; made by the first call. **Threads**: one at a time. **Errors**:
   /// std::bad_alloc.
@@ -71,6 +70,9 @@ class group_state {
     if (!arrived_) arrived_ = std::make_unique<counter>(*runtime_);
     return *arrived_;
   }
+  /// The same counter for a short collective that takes it until its end; null while one has it. **Threads**: one at a
+  /// time, whose fibers may be in several collectives.
+  [[nodiscard]] std::unique_ptr<counter>& free_counter() noexcept { return arrived_; }
   /// True for the first call with each operation, for the log. **Threads**: one at a time.
   [[nodiscard]] bool is_first_straight(collective_operation which) noexcept {
     const auto bit = static_cast<std::uint16_t>(1U << static_cast<unsigned>(which));

@@ -204,10 +204,12 @@ bool make_straight_shape(shape& out, const collective::parts& of, group_state& i
   out.element_bytes = of.how.element_bytes;
   out.is_commutative = of.how.is_commutative;
   if (!straight::can(out) || of.root >= in.size()) return false;
-  for (const const_buffer_ref& each : {of.in, const_buffer_ref{of.out}}) {
-    if (!is_ordinary(each) || in.check_memory(each).why != core::memory_refusal::none) return false;
-  }
-  if (of.operation == collective_operation::broadcast) return true;
+  const auto is_usable = [&](const const_buffer_ref& each) {
+    return is_ordinary(each) && in.check_memory(each).why == core::memory_refusal::none;
+  };
+  if (!is_usable(of.out)) return false;
+  if (of.operation == collective_operation::broadcast) return true;  // its input is its output
+  if (!is_usable(of.in)) return false;
   out.is_inplace = of.is_inplace;
   const bool is_whole =
       out.element_bytes == out.block_bytes || (out.element_bytes != 0 && out.block_bytes % out.element_bytes == 0);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "coll/failed_message.hpp"
@@ -14,22 +15,25 @@ namespace weft::coll::straight {
 
 namespace {
 
-// The messages of one collective. Sends go first: they travel while the receive is posted.
+// The messages of one collective. Sends go first: they travel while the receive is posted. It has a counter for itself:
+// while a fiber waits, another one of its thread may start the next collective of the group, whose messages may be
+// first.
 class messages {
  public:
   explicit messages(group_state& in)
       : in_{in},
-        arrived_{in.arrived()},
+        arrived_{std::move(in.free_counter())},
         tag_{in.tags().take()},
-        awaited_{arrived_.value()},
-        failed_{arrived_.failed()} {}
+        awaited_{count().value()},
+        failed_{count().failed()} {}
 
   // If an exception leaves the collective, its receives are taken back before their buffers go.
   ~messages() {
-    while (arrived_.value() < awaited_) {
+    while (arrived_->value() < awaited_) {
       for (std::uint32_t i = 0; i < expected_; ++i) static_cast<void>(in_.through().cancel(tickets_[i]));
       in_.through().progress();
     }
+    in_.free_counter() = std::move(arrived_);
   }
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
@@ -41,7 +45,7 @@ class messages {
     try {
       for (;;) {
         const status answer =
-            through.post_recv(peer, buffer_ref{into, bytes}, arrived_, {.tag = tag_ | label, .engine = in_.engine()});
+            through.post_recv(peer, buffer_ref{into, bytes}, *arrived_, {.tag = tag_ | label, .engine = in_.engine()});
         if (!answer.is_retry()) {
           tickets_[expected_++] = answer.ticket();
           break;
@@ -60,11 +64,11 @@ class messages {
   }
   void wait() {
     device& through = in_.through();
-    for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && arrived_.value() < awaited_; ++i)
+    for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && arrived_->value() < awaited_; ++i)
       through.progress();
-    if (arrived_.value() < awaited_) through.wait(arrived_, awaited_);
+    if (arrived_->value() < awaited_) through.wait(*arrived_, awaited_);
     expected_ = 0;
-    if (arrived_.failed() != failed_) [[unlikely]] {
+    if (arrived_->failed() != failed_) [[unlikely]] {
       fail(std::make_exception_ptr(
           error{errc::peer_failed,
                 "a collective: the message of a member has failed, as its rank has ended, or as it "
@@ -83,11 +87,16 @@ class messages {
   }
 
  private:
+  [[nodiscard]] counter& count() {
+    if (!arrived_) [[unlikely]]
+      arrived_ = std::make_unique<counter>(in_.runtime());
+    return *arrived_;
+  }
   void post(std::uint32_t member, std::uint32_t label, const const_buffer_ref& bytes) {
     device& through = in_.through();
     const std::uint32_t peer = in_.world_rank(member);
     try {
-      while (through.post_send(peer, bytes, arrived_, {.tag = tag_ | label, .engine = in_.engine()}).is_retry())
+      while (through.post_send(peer, bytes, *arrived_, {.tag = tag_ | label, .engine = in_.engine()}).is_retry())
         through.progress();
     } catch (...) {
       fail(std::current_exception());
@@ -95,7 +104,7 @@ class messages {
   }
 
   group_state& in_;
-  counter& arrived_;
+  std::unique_ptr<counter> arrived_;
   std::uint64_t tag_;
   std::uint64_t awaited_;
   std::uint64_t failed_;  // before

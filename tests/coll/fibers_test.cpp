@@ -49,5 +49,40 @@ TEST(collectives_of_fibers, suspend_them) {
   });
 }
 
+// Rank 0 waits in two short broadcasts of one group, each in a fiber of its own, and the message of the second one is
+// first: rank 1 begins only once rank 0 has it.
+TEST(collectives_of_fibers, wait_for_their_own_messages) {
+  for (const bool is_crowded : {false, true}) {
+    test::local_job{3}.run([&](runtime& rt) {
+      test::local_job::assume_beyond_processors(rt, is_crowded);
+      device* const served[] = {&rt.default_device()};
+      group all = rt.world().dup();
+      group gate = rt.world().dup();
+      std::uint64_t opened = rt.rank();
+      if (rt.rank() == 1) collective::broadcast({&opened, sizeof opened}).run(gate);
+      std::uint64_t from_1 = rt.rank() * 10, from_2 = rt.rank() * 10;
+      {
+        fiber_scheduler fibers{{.workers = 1, .devices = served}};
+        bool has_first_begun = false;
+        fiber first = fibers.spawn([&] {
+          has_first_begun = true;
+          collective::broadcast({&from_1, sizeof from_1}, 1).run(all);
+          EXPECT_EQ(from_1, 10U);
+        });
+        fiber second = fibers.spawn([&] {
+          while (!has_first_begun) this_fiber::yield();
+          collective::broadcast({&from_2, sizeof from_2}, 2).run(all);
+          EXPECT_EQ(from_2, 20U);
+          if (rt.rank() == 0) collective::broadcast({&opened, sizeof opened}).run(gate);
+        });
+        first.join();
+        second.join();
+      }
+      if (rt.rank() == 2) collective::broadcast({&opened, sizeof opened}).run(gate);
+      EXPECT_EQ(opened, 0U);
+    });
+  }
+}
+
 }  // namespace
 }  // namespace weft
