@@ -2,8 +2,8 @@
 
 namespace weft::coll {
 
-accumulator::accumulator(ordered& steps, bool is_commutative, const operands& of) noexcept
-    : steps_{steps}, is_commutative_{is_commutative}, may_write_{of.may_write}, has_result_{of.result.bytes != 0} {
+accumulator::accumulator(ordered& steps, const operands& of) noexcept
+    : steps_{steps}, may_write_{of.may_write}, has_result_{of.result.bytes != 0} {
   buffers_[own] = {of.own, 0, true};
   if (has_result_) buffers_[kept] = {of.result, 0, true};
   if (has_result_ && of.own.at == of.result.at) value_ = kept;
@@ -25,23 +25,16 @@ std::uint32_t accumulator::next_temporary() noexcept {
 void accumulator::send(std::uint32_t peer, std::uint32_t label, range of) { steps_.send(peer, label, value(of)); }
 
 void accumulator::receive(std::uint32_t peer, std::uint32_t label, range of, bool is_lower) {
-  const bool into_value = is_lower || is_commutative_;
-  if (!may_write_ && is_lower && !is_commutative_) {
-    const std::uint32_t next = has_result_ ? kept : next_temporary();
-    steps_.copy(value(of), at(make(next, of), of));
-    value_ = next;
-    may_write_ = true;
-  }
-  const bool moves = !into_value || !may_write_;
-  const std::uint32_t next = moves && has_result_ && value_ != kept ? kept : next_temporary();
+  const std::uint32_t next = !may_write_ && has_result_ && value_ != kept ? kept : next_temporary();
   const part theirs = at(make(next, of), of);
   steps_.receive(peer, label, theirs);
-  if (!moves) {
-    steps_.reduce(theirs, value(of));
-    return;
+  const part from = may_write_ ? theirs : value(of), into = may_write_ ? value(of) : theirs;
+  if (is_lower == may_write_) {
+    steps_.reduce(from, into);
+  } else {
+    steps_.reduce_into_lower(from, into);
   }
-  steps_.reduce(value(of), theirs);
-  value_ = next;
+  if (!may_write_) value_ = next;
   may_write_ = true;
 }
 

@@ -16,9 +16,8 @@ struct range {
   std::uint64_t bytes = 0;
 };
 
-/// The reduced value is where a reduction left it: operands that are not commutative move it between buffers, because a
-/// reduction writes the operand of the higher ranks. It takes at most three temporary buffers as long as the first
-/// message.
+/// The reduced value is where a reduction left it: in the result, or in the input if that may be written. It takes at
+/// most three temporary buffers as long as the first message.
 class accumulator {
  public:
   /// The value that a rank begins with, and the memory that it is to end in.
@@ -28,7 +27,7 @@ class accumulator {
     part result{};           // empty: anywhere
   };
 
-  accumulator(ordered& steps, bool is_commutative, const operands& of) noexcept;
+  accumulator(ordered& steps, const operands& of) noexcept;
 
   /// Sends these bytes of the value. **Errors**: std::bad_alloc, as the other functions.
   void send(std::uint32_t peer, std::uint32_t label, range of);
@@ -58,7 +57,6 @@ class accumulator {
   std::array<buffer, buffer_count> buffers_{};
   std::uint32_t value_ = own;
   std::uint32_t last_ = first_temporary;
-  bool is_commutative_;
   bool may_write_;
   bool has_result_;
 };

@@ -40,6 +40,8 @@ void ordered::receive(std::uint32_t peer, std::uint32_t label, part into) {
 
 void ordered::reduce(part from, part into) { add_edges(out_.reduce(from, into), from, into); }
 
+void ordered::reduce_into_lower(part from, part into) { add_edges(out_.reduce_into_lower(from, into), from, into); }
+
 void ordered::copy(part from, part into) { add_edges(out_.copy(from, into), from, into); }
 
 }  // namespace weft::coll

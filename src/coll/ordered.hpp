@@ -18,6 +18,7 @@ class ordered {
   void send(std::uint32_t peer, std::uint32_t label, part from);
   void receive(std::uint32_t peer, std::uint32_t label, part into);
   void reduce(part from, part into);
+  void reduce_into_lower(part from, part into);
   void copy(part from, part into);
 
   [[nodiscard]] schedule& steps() noexcept { return out_; }

@@ -32,7 +32,10 @@ void phases::add(phase now, algorithm_function which, const shape& of, std::span
     switch (each.action) {
       case action::send: made = out_.send(members[each.peer], label, moved(each.from)); break;
       case action::receive: made = out_.receive(members[each.peer], label, moved(each.into)); break;
-      case action::reduce: made = out_.reduce(moved(each.from), moved(each.into)); break;
+      case action::reduce:
+        made = each.is_into_lower ? out_.reduce_into_lower(moved(each.from), moved(each.into))
+                                  : out_.reduce(moved(each.from), moved(each.into));
+        break;
       case action::copy: made = out_.copy(moved(each.from), moved(each.into)); break;
     }
     const std::span<const std::uint32_t> before = inner.before(each);

@@ -68,7 +68,8 @@ kept_run::~kept_run() {
 
 bool kept_run::is(const algorithm& how, const shape& of, const reduction& combine) const noexcept {
   return how_ == &how && are_same(shape_, of) && combine_.combine == combine.combine &&
-         combine_.context == combine.context && combine_.element_bytes == combine.element_bytes;
+         combine_.context == combine.context && combine_.element_bytes == combine.element_bytes &&
+         combine_.combine_higher == combine.combine_higher;
 }
 
 void kept_run::build() {

@@ -31,6 +31,11 @@ step_ref schedule::reduce(part from, part into, std::initializer_list<step_ref> 
   return add({.action = action::reduce, .from = from, .into = into}, before);
 }
 
+step_ref schedule::reduce_into_lower(part from, part into, std::initializer_list<step_ref> before) {
+  WEFT_ASSERT(from.bytes == into.bytes);
+  return add({.action = action::reduce, .is_into_lower = true, .from = from, .into = into}, before);
+}
+
 step_ref schedule::copy(part from, part into, std::initializer_list<step_ref> before) {
   WEFT_ASSERT(from.bytes == into.bytes);
   return add({.action = action::copy, .from = from, .into = into}, before);

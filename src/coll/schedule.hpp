@@ -29,7 +29,7 @@ struct part {
 enum class action : std::uint8_t {
   send,     // `from` to rank `peer`
   receive,  // `into`, from rank `peer`
-  reduce,   // into = from op into: the elements of `from` are those of lower ranks
+  reduce,   // into = from op into: the elements of `from` are those of lower ranks; or into = into op from
   copy,     // `from` to `into`
 };
 
@@ -41,8 +41,9 @@ struct step_ref {
 
 struct step {
   coll::action action = coll::action::copy;
-  std::uint32_t peer = 0;   // in the group
-  std::uint32_t label = 0;  // the message's; below `labels_max`
+  bool is_into_lower = false;  // of a reduction: the elements of `into` are those of lower ranks
+  std::uint32_t peer = 0;      // in the group
+  std::uint32_t label = 0;     // the message's; below `labels_max`
   part from;
   part into;
   std::uint32_t before_begin = 0;  // the steps before it, in `schedule::edges`
@@ -58,6 +59,7 @@ class schedule {
   step_ref send(std::uint32_t peer, std::uint32_t label, part from, std::initializer_list<step_ref> before = {});
   step_ref receive(std::uint32_t peer, std::uint32_t label, part into, std::initializer_list<step_ref> before = {});
   step_ref reduce(part from, part into, std::initializer_list<step_ref> before = {});
+  step_ref reduce_into_lower(part from, part into, std::initializer_list<step_ref> before = {});
   step_ref copy(part from, part into, std::initializer_list<step_ref> before = {});
   /// One more edge. `after` is the last step that was added.
   void add_edge(step_ref before, step_ref after);

@@ -122,9 +122,10 @@ buffer_ref step_buffers::written(const step& of) noexcept {
 void step_buffers::reduce(const step& which, const reduction& by) const {
   if (which.into.bytes == 0) return;
   const storage &from = at(which.from.at), &into = at(which.into.at);
-  if (from.memory != nullptr || into.memory != nullptr) return reduce_in_pieces(which, by);
-  by.combine(from.address + which.from.offset, into.address + which.into.offset,
-             static_cast<std::size_t>(which.into.bytes / by.element_bytes), by.context);
+  auto* const combine = which.is_into_lower ? by.combine_higher : by.combine;
+  if (from.memory != nullptr || into.memory != nullptr || combine == nullptr) return reduce_in_pieces(which, by);
+  combine(from.address + which.from.offset, into.address + which.into.offset,
+          static_cast<std::size_t>(which.into.bytes / by.element_bytes), by.context);
 }
 
 void step_buffers::reduce_in_pieces(const step& which, const reduction& by) const {
@@ -134,8 +135,17 @@ void step_buffers::reduce_in_pieces(const step& which, const reduction& by) cons
   for (std::uint64_t done = 0; done < which.into.bytes; done += whole) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(whole, which.into.bytes - done));
     require(from.copy_out(done, in.at(), bytes) && into.copy_out(done, inout.at(), bytes));
-    by.combine(in.at(), inout.at(), bytes / by.element_bytes, by.context);
-    require(into.copy_in(done, inout.at(), bytes));
+    const std::size_t count = bytes / by.element_bytes;
+    const std::byte* result = inout.at();
+    if (!which.is_into_lower) {
+      by.combine(in.at(), inout.at(), count, by.context);
+    } else if (by.combine_higher != nullptr) {
+      by.combine_higher(in.at(), inout.at(), count, by.context);
+    } else {
+      by.combine(inout.at(), in.at(), count, by.context);
+      result = in.at();
+    }
+    require(into.copy_in(done, result, bytes));
   }
 }
 

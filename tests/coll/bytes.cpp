@@ -20,21 +20,23 @@ struct affine {
   std::uint32_t b;
 };
 
-affine combine(affine first, affine second, bool commutes) {
-  if (commutes) return {first.a + second.a, first.b ^ second.b};
+affine combine(affine first, affine second, operands by) {
+  if (by == operands::commute) return {first.a + second.a, first.b ^ second.b};
+  if (by == operands::have_brackets) return {3 * first.a + (second.a ^ 0x9e37'79b9U), (first.b ^ 7) + 5 * second.b};
   const std::uint32_t a = first.a | 1;  // odd: no operand is multiplied away
   return {a * (second.a | 1), a * second.b + first.b};
 }
 
-// into = from op into. Elements are maps, one or more, or single bytes that are added.
-void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, bool commutes) {
+// into = from op into, or into = into op from. Elements are maps, one or more, or single bytes that are added.
+void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, operands by,
+            bool is_into_lower) {
   const std::uint64_t unit = element_bytes % sizeof(affine) == 0 ? sizeof(affine) : 1;
   for (std::uint64_t at = 0; at + unit <= bytes; at += unit) {
     if (unit == sizeof(affine)) {
       affine first, second;
       std::memcpy(&first, from + at, sizeof first);
       std::memcpy(&second, into + at, sizeof second);
-      const affine both = combine(first, second, commutes);
+      const affine both = is_into_lower ? combine(second, first, by) : combine(first, second, by);
       std::memcpy(into + at, &both, sizeof both);
     } else {
       into[at] = static_cast<std::byte>(static_cast<unsigned>(into[at]) + static_cast<unsigned>(from[at]));
@@ -76,8 +78,8 @@ struct carried_rank {
 }  // namespace
 
 // Of the running check: how elements are reduced.
-thread_local std::uint64_t element_bytes_now = 1;  // of the thread
-thread_local bool commutes_now = true;             // of the thread
+thread_local std::uint64_t element_bytes_now = 1;        // of the thread
+thread_local operands operands_now = operands::commute;  // of the thread
 
 std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& bytes, std::mt19937& random) {
   std::vector<carried_rank> ranks;
@@ -134,7 +136,9 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
         in_flight.erase(found);
         break;
       }
-      case action::reduce: reduce(from, into, each.into.bytes, element_bytes_now, commutes_now); break;
+      case action::reduce:
+        reduce(from, into, each.into.bytes, element_bytes_now, operands_now, each.is_into_lower);
+        break;
       case action::copy: std::memmove(into, from, each.into.bytes); break;
     }
     mine.finish(index);
@@ -152,7 +156,7 @@ std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::ui
   std::vector<std::byte> out(in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset),
                              in[count - 1].begin() + static_cast<std::ptrdiff_t>(offset + bytes));
   for (std::uint32_t rank = count - 1; rank-- > 0;)
-    reduce(in[rank].data() + offset, out.data(), bytes, element_bytes_now, commutes_now);
+    reduce(in[rank].data() + offset, out.data(), bytes, element_bytes_now, operands_now, false);
   return out;
 }
 
@@ -198,8 +202,12 @@ std::string find_cut_element(std::span<const schedule> all, const shape& of) {
 }  // namespace
 
 std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random) {
+  return check(which, of, random, of[0].is_commutative ? operands::commute : operands::are_in_order);
+}
+
+std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random, operands by) {
   element_bytes_now = of[0].element_bytes;
-  commutes_now = of[0].is_commutative;
+  operands_now = by;
   const expected all = expect(of, random);
   std::vector<schedule> schedules(of.size());
   std::vector<rank_bytes> bytes(of.size());
@@ -216,6 +224,10 @@ std::string check(const algorithm& which, std::span<const shape> of, std::mt1993
   for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
     if (bytes[rank].in != all.in[rank]) return fmt::format("rank {}: the input was written", rank);
     if (of[0].operation == operation::reduce_scatter) bytes[rank].out.resize(all.after[rank].size());
+    if (by == operands::have_brackets) {
+      if (bytes[rank].out != bytes[0].out) return fmt::format("rank {} has another output than rank 0", rank);
+      continue;
+    }
     if (bytes[rank].out != all.after[rank]) return fmt::format("rank {}: the output is wrong", rank);
   }
   return {};

@@ -26,10 +26,17 @@ struct rank_bytes {
 [[nodiscard]] std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& bytes,
                                     std::mt19937& random);
 
-/// Runs `which` for all ranks, with values by `random`, and compares. The elements of reductions are affine maps of two
-/// words, which are not commutative; commutative ones add words. **Returns** the fault. `of` has a shape for each
-/// rank, or is one for all ranks.
+/// How elements of two words are combined.
+enum class operands : std::uint8_t {
+  commute,        // added
+  are_in_order,   // as affine maps, in the order of ranks, with any brackets
+  have_brackets,  // the result depends on order and brackets, so that ranks are compared with rank 0 instead
+};
+
+/// Runs `which` for all ranks, with values by `random`, and compares. The elements of reductions that do not commute
+/// are `are_in_order`. **Returns** the fault. `of` has a shape for each rank, or is one for all ranks.
 [[nodiscard]] std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random);
 [[nodiscard]] std::string check(const algorithm& which, const shape& of, std::mt19937& random);
+[[nodiscard]] std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random, operands by);
 
 }  // namespace weft::coll::test

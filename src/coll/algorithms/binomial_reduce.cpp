@@ -23,7 +23,7 @@ void binomial_reduce(schedule& out, const shape& of) {
   const part result{location::out, 0, of.block_bytes};
   const part own{is_root && of.is_inplace ? location::out : location::in, 0, of.block_bytes};
   const std::uint32_t mine = relative_rank(tree);
-  accumulator sum{steps, of.is_commutative, {own, own.at == location::out, is_root && mine == 0 ? result : part{}}};
+  accumulator sum{steps, {own, own.at == location::out, is_root && mine == 0 ? result : part{}}};
   const std::uint32_t lowest = mine == 0 ? std::bit_ceil(of.size) : mine & -mine;
   for (std::uint32_t bit = 1; bit < lowest; bit *= 2) {
     if (mine + bit < of.size) sum.receive(rank_of_relative(tree, mine + bit), up, all, false);

@@ -33,9 +33,8 @@ void chain_reduce(schedule& out, const shape& of) {
       const part own = segment;
       const part theirs = needs_memory ? sub(memory[i % window], 0, own.bytes) : result;
       const step_ref received = out.receive(rank_of_relative(of, mine + 1), i, theirs, {used[i % window]});
-      const bool stays = inplace && of.is_commutative;
-      segment = stays ? own : theirs;
-      last = stays ? out.reduce(theirs, own, {received}) : out.reduce(own, theirs, {received});
+      segment = inplace ? own : theirs;
+      last = inplace ? out.reduce_into_lower(theirs, own, {received}) : out.reduce(own, theirs, {received});
     }
     if (mine != 0) {
       last = out.send(rank_of_relative(of, mine - 1), i, segment, {last});

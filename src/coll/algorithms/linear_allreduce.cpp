@@ -19,7 +19,7 @@ void linear_allreduce(schedule& out, const shape& of) {
     steps.receive(0, from_root, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, of.is_inplace, result}};
   for (std::uint32_t rank = 1; rank < of.size; ++rank) sum.receive(rank, to_root, all, false);
   sum.finish(all, all);
   for (std::uint32_t rank = 1; rank < of.size; ++rank) steps.send(rank, from_root, result);

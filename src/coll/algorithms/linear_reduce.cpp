@@ -16,7 +16,7 @@ void linear_reduce(schedule& out, const shape& of) {
   }
   const part result{location::out, 0, of.block_bytes};
   const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, of.is_inplace, result}};
   for (std::uint32_t rank = of.root + 1; rank < of.size; ++rank) sum.receive(rank, 0, all, false);
   for (std::uint32_t rank = of.root; rank-- > 0;) sum.receive(rank, 0, all, true);
   sum.finish(all, all);

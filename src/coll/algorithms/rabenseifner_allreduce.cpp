@@ -23,7 +23,7 @@ void rabenseifner_allreduce(schedule& out, const shape& of) {
     steps.receive(group.leader_of(member), gathering, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, of.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
   const std::vector<range> ranges = halve(sum, group, of, reducing);
   sum.finish(ranges.back(), all);

@@ -23,7 +23,7 @@ void rabenseifner_reduce(schedule& out, const shape& of) {
     steps.send(group.leader_of(member), reducing, own);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, inplace, is_root ? result : part{}}};
+  accumulator sum{steps, {own, inplace, is_root ? result : part{}}};
   if (group.is_pair(member)) {
     const std::uint32_t follower = group.follower_of(member);
     sum.receive(follower, reducing, all, follower < of.rank);

@@ -24,7 +24,7 @@ void recursive_doubling_allreduce(schedule& out, const shape& of) {
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, of.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), exchange, all, false);
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
     const std::uint32_t peer = group.leader_of(member ^ bit);

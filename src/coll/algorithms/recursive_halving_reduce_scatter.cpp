@@ -86,7 +86,7 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
   }
-  accumulator sum{steps, of.is_commutative, {.own = own, .may_write = is_packed}};
+  accumulator sum{steps, {.own = own, .may_write = is_packed}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
   const std::uint32_t mine = position_of(member);
   for (std::uint32_t half = members / 2; half != 0; half /= 2) {

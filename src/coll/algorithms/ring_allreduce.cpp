@@ -1,5 +1,6 @@
 // Allreduce around a ring (Patarasu and Yuan, 2009): n pieces go round once, and each rank reduces its own into them;
-// then the results go round. No rank sends more than about twice the data, however many they are.
+// in the order of ranks from the first one of the piece on; then the results go round. No rank sends more than about
+// twice the data, however many they are.
 //
 // Cost, n ranks, m bytes: 2 (n - 1) rounds, 2 n (n - 1) messages, 2 (n - 1) m bytes; a rank sends 2 (1 - 1/n) m.
 #include <array>
@@ -38,7 +39,8 @@ void ring_allreduce(schedule& out, const shape& of) {
       const step_ref received = out.receive(previous, round - 1, theirs, {used[round % 2]});
       reduced = used[round % 2] = out.reduce(theirs, result, {received});
     } else {
-      reduced = out.reduce(piece(location::in, round), result, {out.receive(previous, round - 1, result)});
+      const step_ref received = out.receive(previous, round - 1, result);
+      reduced = out.reduce_into_lower(piece(location::in, round), result, {received});
     }
     sent[round] = out.send(next, round, result, {reduced});  // of the last round: the first result
   }

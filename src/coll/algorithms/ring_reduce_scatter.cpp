@@ -1,5 +1,5 @@
 // Reduce-scatter around a ring: each block goes round once, from the rank above its own to that, and each rank reduces
-// its input into it.
+// its input into it, in the order of ranks from the block's next rank on.
 //
 // Cost, n ranks, blocks of b bytes: n - 1 rounds, n (n - 1) messages, n (n - 1) b bytes; a rank sends (n - 1) b, and
 // holds 2 b.
@@ -35,7 +35,7 @@ void ring_reduce_scatter(schedule& out, const shape& of) {
     const part own = block((of.rank + 2 * n - 2 - round) % n);
     const bool is_last = round + 2 == n;
     sum = is_last && !of.is_inplace ? result : sub(memory[round % 2], 0, own.bytes);
-    last = out.reduce(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
+    last = out.reduce_into_lower(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
     readers.push_back(last);
   }
   if (n > 1 && !of.is_inplace) return;

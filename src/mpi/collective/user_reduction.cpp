@@ -31,35 +31,44 @@ class element_array {
 }  // namespace
 
 reduction user_reduction::reduction() noexcept {
-  return {.combine = [](const void* in, void* inout, std::size_t count,
-                        void* self) { static_cast<const user_reduction*>(self)->combine(in, inout, count); },
-          .context = this,
-          .element_bytes = static_cast<std::size_t>(std::max<std::int64_t>(type_->size(), 1)),
-          .is_commutative = operation_->is_commutative()};
+  weft::reduction out{
+      .combine = [](const void* in, void* inout, std::size_t count,
+                    void* self) { static_cast<const user_reduction*>(self)->combine(in, inout, count); },
+      .context = this,
+      .element_bytes = static_cast<std::size_t>(std::max<std::int64_t>(type_->size(), 1)),
+      .is_commutative = operation_->is_commutative()};
+  // Unpacked elements may be written, whichever rank they are of. Others would be written in the sender's array.
+  if (!type_->is_contiguous(2)) {
+    out.combine_higher = [](const void* in, void* inout, std::size_t count, void* self) {
+      static_cast<const user_reduction*>(self)->combine_unpacked(static_cast<const std::byte*>(in),
+                                                                 static_cast<std::byte*>(inout), count, true);
+    };
+  }
+  return out;
 }
 
 void user_reduction::combine(const void* in, void* inout, std::size_t count) const {
   const auto* const from = static_cast<const std::byte*>(in);
   auto* const into = static_cast<std::byte*>(inout);
-  if (!type_->is_contiguous(2)) return combine_unpacked(from, into, count);
+  if (!type_->is_contiguous(2)) return combine_unpacked(from, into, count, false);
   const std::int64_t begin = type_->map().data.displacement;  // of the data in an element
   operation_->apply(const_cast<std::byte*>(from) - begin, into - begin, static_cast<std::int64_t>(count),
                     handle_of(*type_));
 }
 
-void user_reduction::combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count) const {
+void user_reduction::combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count, bool is_higher) const {
   constexpr std::int64_t room_bytes = 16384;
   const std::int64_t extent = std::max<std::int64_t>(std::abs(type_->extent()), 1);
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(room_bytes / extent, 1));
   const auto size = static_cast<std::size_t>(type_->size());
   const auto length = static_cast<std::int64_t>(std::min(most, count));
-  const element_array from{*type_, length}, into{*type_, length};
+  const element_array lower{*type_, length}, higher{*type_, length};
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t some = std::min(most, count - done), bytes = some * size;
-    type_->unpack(from.first(), 0, in + done * size, bytes);
-    type_->unpack(into.first(), 0, inout + done * size, bytes);
-    operation_->apply(from.first(), into.first(), static_cast<std::int64_t>(some), handle_of(*type_));
-    type_->pack(into.first(), 0, inout + done * size, bytes);
+    type_->unpack(lower.first(), 0, (is_higher ? inout : in) + done * size, bytes);
+    type_->unpack(higher.first(), 0, (is_higher ? in : inout) + done * size, bytes);
+    operation_->apply(lower.first(), higher.first(), static_cast<std::int64_t>(some), handle_of(*type_));
+    type_->pack(higher.first(), 0, inout + done * size, bytes);
   }
 }
 

@@ -24,7 +24,8 @@ class user_reduction {
 
  private:
   void combine(const void* in, void* inout, std::size_t count) const;
-  void combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count) const;
+  // `is_higher`: `in` is of higher ranks than `inout`.
+  void combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count, bool is_higher) const;
 
   operation_ref operation_;
   datatype_ref type_;
