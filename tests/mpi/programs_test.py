@@ -189,6 +189,14 @@ class Programs(unittest.TestCase):
         self.assertEqual(result.returncode, 58, result.stderr)
         self.assertRegex(result.stderr, r"(?m)^MPI_Recv of rank [02] in MPI_COMM_WORLD: MPI_ERR_PROC_ABORTED: ")
 
+    def test_a_collective_fails_as_a_process_has_ended_not_by_the_size_of_a_message(self):
+        loses = self.made("loses_member")
+        for ranks, call, *count in ((2, "barrier"), (2, "allreduce", "long"), (3, "barrier"), (5, "barrier"), (3, "bcast"),
+                                    (3, "alltoall"), (3, "allgather", "long"), (5, "allreduce"), (5, "allreduce", "long"),
+                                    (3, "split"), (3, "ibarrier"), (5, "iallreduce", "long"), (5, "persistent")):
+            result = run(BUILD / "bin/weft-run", "-n", ranks, "--timeout", 60, loses, call, *count)
+            self.assertEqual(result.returncode, 0, (ranks, call, count, result.stderr))
+
     def test_a_process_that_a_rank_has_forked_may_end(self):
         self.assertEqual(self.ends_well(2, self.made("forks")), ["child of 0 ended with 0", "child of 1 ended with 0"])
 

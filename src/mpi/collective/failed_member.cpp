@@ -1,5 +1,8 @@
 #include "mpi/collective/failed_member.hpp"
 
+#include <chrono>
+#include <optional>
+
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -9,12 +12,23 @@
 namespace weft::mpi {
 namespace {
 
-// A receive that no message matches is complete if the rank that it names has ended; otherwise it is taken back.
-bool has_ended(rank_state& rank, communicator& in, int member) {
+// Whether this rank knows that the rank of a member has ended in the middle, or that it reaches it no more.
+bool is_cut_off(rank_state& rank, communicator& in, std::uint32_t member) {
+  try {
+    static_cast<void>(rank.device.flush(in.world_rank(static_cast<int>(member)), {.timeout = {}}));
+    return false;
+  } catch (const weft::error& refused) {
+    return refused.code() == errc::peer_failed || refused.code() == errc::transport_failed;
+  }
+}
+
+// Whether it has ended in order. A receive that no message matches is complete if the rank that it names has ended;
+// otherwise it is taken back.
+bool has_left(rank_state& rank, communicator& in, std::uint32_t member) {
   constexpr std::uint64_t tag_of_none = std::uint64_t{1} << 62;  // MPI's are ints
   request one{request_operation::receive, in};
   const accepted_status posted = rank.device.until_accepted([&] {
-    return rank.device.post_recv(in.world_rank(member), buffer_ref{}, rank.signals,
+    return rank.device.post_recv(in.world_rank(static_cast<int>(member)), buffer_ref{}, rank.signals,
                                  {.tag = tag_of_none, .engine = in.engine, .context = &one});
   });
   while (!one.is_done()) {
@@ -24,14 +38,42 @@ bool has_ended(rank_state& rank, communicator& in, int member) {
   return !one.result.is_cancelled;
 }
 
+template <class Is>
+std::optional<std::uint32_t> find_other(const communicator& in, const Is& is) {
+  for (std::uint32_t member = 0; member < in.size; ++member) {
+    if (member != in.rank && is(member)) return member;
+  }
+  return std::nullopt;
+}
+
+// Another member may have noticed the end, and told this one by a message: this rank looks for ended ranks some times
+// in this period, while it makes progress.
+constexpr std::chrono::milliseconds notice_time{200};
+
+std::optional<std::uint32_t> find_ended(rank_state& rank, communicator& in) {
+  std::optional<std::uint32_t> found;
+  const auto has_found = [&] {
+    found = find_other(in, [&](std::uint32_t member) { return is_cut_off(rank, in, member); });
+    return found.has_value();
+  };
+  if (rank.device.wait(rank.signals, has_found, {.timeout = notice_time})) return found;
+  return find_other(in, [&](std::uint32_t member) { return has_left(rank, in, member); });
+}
+
 }  // namespace
 
 int class_of_failed_member(rank_state& rank, communicator& in) {
-  for (std::uint32_t member = 0; member < in.size; ++member) {
-    if (member != in.rank && has_ended(rank, in, static_cast<int>(member)))
-      return fail(MPI_ERR_PROC_ABORTED, "the process of rank %u has ended", member);
-  }
+  if (const std::optional<std::uint32_t> ended = find_ended(rank, in))
+    return fail(MPI_ERR_PROC_ABORTED, "the process of rank %u has ended", *ended);
   return fail(MPI_ERR_TRUNCATE, "a message has another size than its receiver expects, at this rank or another one");
+}
+
+void find_cause(rank_state& rank, request& failed) noexcept {
+  int& error = failed.result.error;
+  if (failed.of == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
+    return;
+  const int found = guarded([&] { return class_of_failed_member(rank, *failed.of); });
+  if (found == MPI_ERR_PROC_ABORTED) error = found;
 }
 
 }  // namespace weft::mpi

@@ -1,5 +1,6 @@
 #include "mpi/message/complete.hpp"
 
+#include "mpi/collective/failed_member.hpp"
 #include "mpi/message/complete_fast.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
@@ -14,6 +15,8 @@ int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Stat
     write_status(status, outcome{});
     return MPI_SUCCESS;
   }
+  if (one.result.error != MPI_SUCCESS && one.operation == request_operation::collective) [[unlikely]]
+    find_cause(rank, one);
   outcome result = one.result;
   one.owned->complete(rank, one, result);
   write_status(status, result);
@@ -33,6 +36,8 @@ int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Stat
 int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* status) noexcept {
   if (one.owned != nullptr) [[unlikely]]
     return complete_owner(rank, handle, one, status);
+  if (one.result.error != MPI_SUCCESS && one.operation == request_operation::collective) [[unlikely]]
+    find_cause(rank, one);
   write_status(status, one.result);
   const int error = fail_of(one, one.result);
   rank.requests.release(one);
