@@ -127,7 +127,7 @@ status blocking_device::post_again(const erased_post& post, call& me, const name
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
     do {
-      through_->progress();
+      detail::make_room(*through_);
       answer = post.post(post.callable, ended_, as_context(me));
     } while (answer.is_retry());
     return answer;

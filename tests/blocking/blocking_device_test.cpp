@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "support/between_threads.hpp"
+#include "support/counted_yields.hpp"
 #include "support/waiting.hpp"
 #include "weft/fiber.hpp"
 #include "weft/test/local_job.hpp"
@@ -381,6 +382,27 @@ TEST(blocking_device, is_refused_inside_a_handler) {
     const std::uint64_t word = 7;
     static_cast<void>(test::post_until_taken(dev, 0, {1}, {&word, sizeof word}, sent));
     EXPECT_TRUE(test::eventually(dev, [&] { return refused.value() == errc::invalid_state; }));
+  });
+}
+
+TEST(blocking_device, a_thread_that_finds_no_room_yields_until_there_is_some) {
+  constexpr std::uint64_t messages = 1000;
+  test::tally<> yields;
+  test::local_job{2, {.ring_cells = 16}}.run([&](runtime& rt) {
+    device& dev = rt.default_device();
+    counter arrived{rt};
+    const registration arrivals = rt.register_completion(arrived, {.id = 1});
+    rt.barrier();
+    if (rt.rank() == 0) {
+      const test::at_each_yield counts{[&] { yields.add(); }};
+      blocking_device through{dev};
+      for (std::uint64_t word = 0; word < messages; ++word) through.am(1, {.id = 1}, {&word, sizeof word});
+    } else {
+      // No room until then.
+      EXPECT_TRUE(test::eventually([&] { return yields.value() >= 100; }));
+      EXPECT_TRUE(test::eventually(dev, [&] { return arrived.value() == messages; }));
+    }
+    rt.barrier();
   });
 }
 
