@@ -14,6 +14,7 @@
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/counters.hpp"
+#include "weft/detail/test_loop.hpp"
 #include "weft/device_options.hpp"
 #include "weft/hook.hpp"
 #include "weft/matched_message.hpp"
@@ -71,6 +72,8 @@ status slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref
 /// Of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered *retry*.
 void begin_posting();
 void make_room(device& through);
+/// The next step of a wait by tests; `test_loop` says when.
+void rest_between_tests(device& through, test_loop& tests) noexcept;
 
 }  // namespace detail
 
@@ -482,6 +485,7 @@ class device {
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:
+  friend void detail::rest_between_tests(device& through, detail::test_loop& tests) noexcept;
   friend class blocking_device;
   friend class fibers::scheduler;
   friend class progress_thread;

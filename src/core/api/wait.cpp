@@ -87,6 +87,10 @@ void detail::make_room(device& through) {
   }
 }
 
+void detail::rest_between_tests(device& through, test_loop& tests) noexcept {
+  through.state_->runtime().parking().rest_between_tests(tests);
+}
+
 bool device::wait(const counter& on, std::uint64_t value, const wait_options& options) {
   return wait(
       on, [&] { return on.value() >= value; }, options);

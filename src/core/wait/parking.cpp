@@ -84,6 +84,15 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   }
 }
 
+// A fiber may test once while it holds a lock of its thread, and other fibers that want the lock would block the
+// thread: only a fiber that tests again and again lets others run.
+void parking::rest_between_tests(detail::test_loop& tests) noexcept {
+  if (!base::waiter{}.is_fiber()) return yields_.rest_between_tests(tests);
+  const bool is_first = tests.is_first();
+  tests.left = (is_first ? yield_policy::first_look_count - 1 : yield_policy::next_look_count) - 1;
+  if (!is_first) base::yield_to_fibers();  // it may continue in another thread, which has tests of its own
+}
+
 // A suspended fiber in the list of sleepers. The destructor leaves however the wait ends, after the thread that wakes
 // the fiber.
 class parking::fiber_scope {

@@ -62,6 +62,8 @@ class parking {
   void rest(yield_policy::rest_state& mine) noexcept {
     if (!base::yield_to_fibers()) yields_.rest(mine);
   }
+  /// One step of a wait by tests, of a thread or a fiber. `tests` is of the calling thread.
+  void rest_between_tests(detail::test_loop& tests) noexcept;
 
   /// Wakes the threads that wait for `object`; called after each of its signals. Only the address is used: the object
   /// may have been destroyed.

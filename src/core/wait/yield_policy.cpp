@@ -6,31 +6,40 @@
 #include <limits>
 
 namespace weft::core {
+namespace {
+
+constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
 
 std::uint32_t yield_policy::yield_core(std::uint32_t looks, wait_state& mine) noexcept {
-  constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
   const clock::time_point begin = clock::now();
   if (mine.count == yields_max || keeps_core(begin)) {
     mine.due = never;
     return looks;
   }
-  sched_yield();
+  const yield_result yield = yield_once(begin);
   ++mine.count;
-  const clock::time_point end = clock::now();
-  const bool is_lone = end - begin < lone_max;
-  if (is_crowded_.load(std::memory_order_relaxed) == is_lone)  // [hint]
-    is_crowded_.store(!is_lone, std::memory_order_relaxed);    // [hint]
-  if (is_lone) {
+  if (yield.is_lone) {
     mine.due = looks + lone_look_count;
     return looks;
   }
-  if (end - begin > yield_time_max) {
-    note_long_yield(end - begin, end);
+  if (yield.time > yield_time_max) {
+    note_long_yield(yield.time, yield.end);
     mine.due = never;
     return looks;
   }
   mine.due = next_look_count;
   return 0;
+}
+
+yield_policy::yield_result yield_policy::yield_once(clock::time_point begin) noexcept {
+  sched_yield();
+  const clock::time_point end = clock::now();
+  const bool is_lone = end - begin < lone_max;
+  if (is_crowded_.load(std::memory_order_relaxed) == is_lone)  // [hint]
+    is_crowded_.store(!is_lone, std::memory_order_relaxed);    // [hint]
+  return {end - begin, end, is_lone};
 }
 
 // Threads that note long yields together may count one of them: the pause is shorter then.
@@ -49,6 +58,24 @@ void yield_policy::rest(rest_state& mine) noexcept {
     mine.looks = yield_core(mine.looks, mine.yields);
   else
     mine.waiting.pause();
+}
+
+void yield_policy::rest_between_tests(detail::test_loop& mine) noexcept {
+  const bool is_first = mine.is_first();
+  wait_state yields = is_first ? begin() : wait_state{.count = mine.yields, .due = mine.due};
+  std::uint32_t looks = is_first ? 1 : mine.looks;
+  std::uint32_t left = 0;
+  if (looks < tests_before_sleep) {
+    if (is_due(looks, yields)) looks = yield_core(looks, yields);
+    left = (wanted_ ? std::min(yields.due, tests_before_sleep) : tests_before_sleep) - looks;
+    looks += left;
+  } else if (wanted_) {
+    left = yield_once(clock::now()).is_lone ? lone_test_count : next_look_count;
+  } else {
+    sched_yield();  // to threads of this process
+    left = lone_test_count;
+  }
+  mine = {.left = static_cast<std::int32_t>(left) - 1, .looks = looks, .yields = yields.count, .due = yields.due};
 }
 
 }  // namespace weft::core

@@ -10,6 +10,9 @@
 // yields for a while: as long as that yield took, twice as long after the next such yield, and up to 64 times as long
 // if they go on. A single one, as when a process starts, costs little so.
 //
+// A wait by tests of the program (MPI_Test) follows the same counts. Where another wait would sleep, it yields on, as
+// only the program knows whether it waits at all.
+//
 // Cost: a read to each wait; two looks at the clock and a system call for each yield. Nothing more to threads whose
 // messages come within the first looks, nor if no rank shares this one's cores: its threads never yield.
 // Progress: wait-free. No memory order is needed: threads share only hints.
@@ -21,6 +24,7 @@
 
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
+#include "weft/detail/test_loop.hpp"
 
 namespace weft::core {
 
@@ -32,6 +36,10 @@ class yield_policy {
   static constexpr std::uint32_t crowded_look_count = 1;
   static constexpr std::uint32_t next_look_count = 4;
   static constexpr std::uint32_t lone_look_count = 8;
+  /// Tests that find nothing before the thread yields where other waits sleep, and then again and again: after
+  /// `next_look_count` if another thread has run, and if none has.
+  static constexpr std::uint32_t tests_before_sleep = 256;
+  static constexpr std::uint32_t lone_test_count = 64;
   /// Yields in one wait, at most: so many threads that wait and get nothing go to sleep.
   static constexpr std::uint32_t yields_max = 1000;
   static constexpr std::chrono::nanoseconds lone_max{700};       // no other thread has run in a shorter time
@@ -72,9 +80,18 @@ class yield_policy {
   void note_long_yield(base::clock::duration yield, base::clock::time_point end) noexcept;
   /// One step of a wait that polls: yields where that is due, and else does what a `backoff` does.
   void rest(rest_state& mine) noexcept;
+  /// One step of a wait by tests.
+  void rest_between_tests(detail::test_loop& mine) noexcept;
 
  private:
   using clock = base::clock;
+
+  struct yield_result {
+    clock::duration time;
+    clock::time_point end;
+    bool is_lone;  // no other thread has run
+  };
+  yield_result yield_once(clock::time_point begin) noexcept;
 
   bool wanted_ = false;
   std::atomic<bool> is_crowded_{false};    // the last yield let another thread run

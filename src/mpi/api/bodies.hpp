@@ -28,6 +28,7 @@
 #include "mpi/message/point_to_point.hpp"
 #include "mpi/message/probe.hpp"
 #include "mpi/message/requests.hpp"
+#include "mpi/message/tests.hpp"
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/datatype_handle.hpp"

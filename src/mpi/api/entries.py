@@ -1,5 +1,12 @@
 """Writes the entry points of a chapter, and the list of names that the library exports."""
 
+from fnmatch import fnmatch
+
+# Functions that start or complete communication, by their chapters or names: they end a wait by tests
+# (message/tests.hpp). Others, such as MPI_Wtime in a loop of tests, do not.
+COMMUNICATING = ("message", "buffered", "collective", "MPI_Start*", "MPI_Wait*", "MPI_Probe", "MPI_Mprobe", "MPI_Mrecv*",
+                 "MPI_Imrecv*")
+
 OPEN = """// Entry points of the chapter `{chapter}`. Made by the build from src/mpi/api.
 {includes}
 using namespace weft::mpi;
@@ -22,6 +29,7 @@ FAST = """
 {returns} P{name}({prototype}) {{
   rank_state* const here = current_rank();
   if (here != nullptr) [[likely]] {{
+    end_tests();
     static_assert(noexcept({fast}));
     const int failure = {fast};
     if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;
@@ -35,6 +43,10 @@ ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
 ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")));
 
 """
+
+
+def ends_tests(function):
+    return any(part in (function.chapter, function.name) or fnmatch(function.name, part) for part in COMMUNICATING)
 
 
 def object_of(function):
@@ -86,6 +98,8 @@ def definition(function, objects, checks):
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
         tail = FAST.format(**values, fast=fast, arguments=", ".join(one.name for one in function.parameters)) if fast else ""
+        if not fast and ends_tests(function):
+            head += "  end_tests();\n"
         return head + body_of(function, objects, checks, raised.format(**values)) + "}\n" + tail
     found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1],
                   object_of(function))

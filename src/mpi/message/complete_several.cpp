@@ -4,6 +4,7 @@
 
 #include "mpi/message/complete.hpp"
 #include "mpi/message/complete_fast.hpp"
+#include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -105,19 +106,24 @@ std::optional<int> first_done(const MPI_Request* all, int count, bool& has_activ
   return {};
 }
 
-// The same after a call of progress, if need be.
-std::optional<int> try_first_done(rank_state& rank, const MPI_Request* all, int count, bool& has_active) noexcept {
-  const std::optional<int> found = first_done(all, count, has_active);
-  if (found || !has_active) return found;
-  rank.device.progress();
-  return first_done(all, count, has_active);
+// The same by a test, which makes progress if need be.
+std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int count, bool& has_active) noexcept {
+  std::optional<int> found = first_done(all, count, has_active);
+  bool has_moved = false;
+  if (!found && has_active) {
+    has_moved = rank.device.progress();
+    found = first_done(all, count, has_active);
+  }
+  end_test(rank, found || !has_active, has_moved);
+  return found;
 }
 
 // The same after a wait; nothing if none is active.
 std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count) {
   bool has_active = false;
-  std::optional<int> found = try_first_done(rank, all, count, has_active);
+  std::optional<int> found = first_done(all, count, has_active);
   if (found || !has_active) return found;
+  rank.device.progress();
   rank.device.wait(rank.signals, [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
@@ -125,16 +131,18 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   return found;
 }
 
-bool are_all_done(rank_state& rank, const MPI_Request* all, int count) noexcept {
-  bool has_progressed = false;
-  for (int index = 0; index < count; ++index) {
-    if (is_done(all[index])) continue;
-    if (has_progressed) return false;
-    has_progressed = true;
-    rank.device.progress();
-    if (!is_done(all[index])) return false;
+// Whether all are done, by a test.
+bool test_all_done(rank_state& rank, const MPI_Request* all, int count) noexcept {
+  const auto is_open = [](MPI_Request each) { return !is_done(each); };
+  const MPI_Request* open = std::find_if(all, all + count, is_open);
+  bool has_moved = false;
+  if (open != all + count) {
+    has_moved = rank.device.progress();
+    open = std::find_if(open, all + count, is_open);
   }
-  return true;
+  const bool are_done = open == all + count;
+  end_test(rank, are_done, has_moved);
+  return are_done;
 }
 
 // Completes all active requests that are done from `first` on, which is the first one.
@@ -202,7 +210,7 @@ int wait_some(rank_state& rank, int count, MPI_Request* all, int* done_count, in
 }
 
 int test_all(rank_state& rank, int count, MPI_Request* all, int* flag, MPI_Status* statuses) noexcept {
-  *flag = are_all_done(rank, all, count) ? 1 : 0;
+  *flag = test_all_done(rank, all, count) ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
   errors_of_several errors{statuses};
   for (int index = 0; index < count; ++index)
@@ -212,7 +220,7 @@ int test_all(rank_state& rank, int count, MPI_Request* all, int* flag, MPI_Statu
 
 int test_any(rank_state& rank, int count, MPI_Request* all, int* index, int* flag, MPI_Status* status) noexcept {
   bool has_active = false;
-  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  const std::optional<int> found = test_first_done(rank, all, count, has_active);
   *index = found.value_or(MPI_UNDEFINED);
   *flag = found || !has_active ? 1 : 0;
   if (found) return complete_any(rank, all[*found], status);
@@ -223,14 +231,14 @@ int test_any(rank_state& rank, int count, MPI_Request* all, int* index, int* fla
 int test_some(rank_state& rank, int count, MPI_Request* all, int* done_count, int* indices,
               MPI_Status* statuses) noexcept {
   bool has_active = false;
-  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  const std::optional<int> found = test_first_done(rank, all, count, has_active);
   if (found) return complete_some(rank, *found, count, all, done_count, indices, statuses);
   *done_count = has_active ? 0 : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
 int get_status_all(rank_state& rank, int count, const MPI_Request* all, int* flag, MPI_Status* statuses) noexcept {
-  *flag = are_all_done(rank, all, count) ? 1 : 0;
+  *flag = test_all_done(rank, all, count) ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
   for (int index = 0; index < count; ++index) show(find(all[index]), status_at(statuses, index));
   return MPI_SUCCESS;
@@ -239,7 +247,7 @@ int get_status_all(rank_state& rank, int count, const MPI_Request* all, int* fla
 int get_status_any(rank_state& rank, int count, const MPI_Request* all, int* index, int* flag,
                    MPI_Status* status) noexcept {
   bool has_active = false;
-  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  const std::optional<int> found = test_first_done(rank, all, count, has_active);
   *index = found.value_or(MPI_UNDEFINED);
   *flag = found || !has_active ? 1 : 0;
   if (*flag != 0) show(found ? find(all[*found]) : nullptr, status);
@@ -249,7 +257,7 @@ int get_status_any(rank_state& rank, int count, const MPI_Request* all, int* ind
 int get_status_some(rank_state& rank, int count, const MPI_Request* all, int* done_count, int* indices,
                     MPI_Status* statuses) noexcept {
   bool has_active = false;
-  const std::optional<int> found = try_first_done(rank, all, count, has_active);
+  const std::optional<int> found = test_first_done(rank, all, count, has_active);
   *done_count = found || has_active ? 0 : MPI_UNDEFINED;
   for (int index = found.value_or(count); index < count; ++index) {
     const request* const one = find_active(all[index]);

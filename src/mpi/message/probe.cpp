@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/message.hpp"
@@ -49,10 +50,12 @@ void wait_until(rank_state& rank, Look&& look) {
 
 // Two looks, with progress between them.
 template <class Look>
-int look_twice(rank_state& rank, Look&& look) {
-  if (look()) return 1;
-  rank.device.progress();
-  return look() ? 1 : 0;
+int test_by(rank_state& rank, Look&& look) {
+  bool is_found = look();
+  const bool has_moved = !is_found && rank.device.progress();
+  if (!is_found) is_found = look();
+  end_test(rank, is_found, has_moved);
+  return is_found ? 1 : 0;
 }
 
 int give_no_process(MPI_Message* handle, MPI_Status* status) noexcept {
@@ -77,7 +80,7 @@ int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    *flag = look_twice(rank, [&] { return peek(rank, in, from, status); });
+    *flag = test_by(rank, [&] { return peek(rank, in, from, status); });
     return MPI_SUCCESS;
   });
 }
@@ -95,7 +98,7 @@ int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    *flag = look_twice(rank, [&] { return take(rank, in, from, handle, status); });
+    *flag = test_by(rank, [&] { return take(rank, in, from, handle, status); });
     return MPI_SUCCESS;
   });
 }

@@ -43,7 +43,7 @@ communicator_parts self_of(weft::runtime& of) {
 namespace detail {
 constinit rank_slot process_slot;
 // Of the thread.
-[[gnu::tls_model("initial-exec")]] constinit thread_local rank_slot* thread_slot = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local thread_words this_thread;
 }  // namespace detail
 
 rank_state::rank_state(mpi::session started)
@@ -65,6 +65,6 @@ rank_state::rank_state(mpi::session started)
                            .universe_size = static_cast<int>(runtime.size())};
 }
 
-void be_thread_of(rank_slot* slot) noexcept { detail::thread_slot = slot; }
+void be_thread_of(rank_slot* slot) noexcept { detail::this_thread.slot = slot; }
 
 }  // namespace weft::mpi

@@ -17,6 +17,7 @@
 #include "mpi/objects/session.hpp"
 #include "mpi/tool/tool_interface.hpp"
 #include "mpi/type/names.hpp"
+#include "weft/detail/test_loop.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 
@@ -56,15 +57,20 @@ struct rank_slot {
 
 namespace detail {
 extern constinit rank_slot process_slot;
-/// Of the thread. Null but where ranks are threads. In the static block, so that it costs one load.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local rank_slot* thread_slot;
+/// What each thread has.
+struct thread_words {
+  rank_slot* slot = nullptr;  // null but where ranks are threads
+  weft::detail::test_loop tests;
+};
+/// Of the thread. In the static block, so that it costs one load.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_words this_thread;
 }  // namespace detail
 
 /// Makes the calling thread a thread of the rank of `slot`; null: of the process's rank.
 void be_thread_of(rank_slot* slot) noexcept;
 
 [[nodiscard]] inline rank_slot& current_slot() noexcept {
-  return detail::thread_slot != nullptr ? *detail::thread_slot : detail::process_slot;
+  return detail::this_thread.slot != nullptr ? *detail::this_thread.slot : detail::process_slot;
 }
 /// The rank of the calling thread. Null before MPI_Init and after MPI_Finalize.
 [[nodiscard]] inline rank_state* current_rank() noexcept { return current_slot().state; }

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <vector>
 
 #include "base/clock.hpp"
+#include "support/counted_yields.hpp"
 
 namespace weft::core {
 namespace {
@@ -64,6 +67,81 @@ TEST(yield_policy, ends_the_yields_of_one_wait) {
   mine.due = 0;
   EXPECT_EQ(all.yield_core(7, mine), 7U);
   EXPECT_FALSE(all.is_due(1'000'000, mine));
+}
+
+// The tests of one wait that find nothing, and after which of them the thread has yielded.
+std::vector<std::uint32_t> yields_of_tests(yield_policy& all, detail::test_loop& tests, std::uint32_t count) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t test = 1; test <= count; ++test) {
+    if (--tests.left >= 0) continue;
+    const std::uint64_t before = test::yields_of_this_thread();
+    all.rest_between_tests(tests);
+    if (test::yields_of_this_thread() != before) out.push_back(test);
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> counted_on(std::uint32_t first, std::uint32_t step, std::uint32_t last) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t each = first; each <= last; each += step) out.push_back(each);
+  return out;
+}
+
+std::vector<std::uint32_t> joined(std::vector<std::uint32_t> first, const std::vector<std::uint32_t>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+TEST(yield_policy, tests_yield_by_the_counts_of_other_waits_and_then_instead_of_sleep) {
+  const base::set_clock stands_still;  // so that no yield seems to let another thread run
+  yield_policy all;
+  all.use(true);
+  for (int wait = 0; wait < 3; ++wait) {
+    detail::test_loop tests;
+    EXPECT_EQ(yields_of_tests(all, tests, 1000), joined(counted_on(32, 8, 256), counted_on(320, 64, 1000)));
+  }
+}
+
+TEST(yield_policy, tests_yield_to_the_threads_of_their_process_where_waits_would_sleep) {
+  yield_policy all;
+  detail::test_loop tests;
+  EXPECT_EQ(yields_of_tests(all, tests, 1000), counted_on(256, 64, 1000));
+}
+
+TEST(yield_policy, tests_that_let_others_run_yield_soon) {
+  base::set_clock moves;
+  const test::at_each_yield others_run{[&] { moves.advance(std::chrono::microseconds{2}); }};
+  yield_policy all;
+  all.use(true);
+  detail::test_loop tests;
+  EXPECT_EQ(yields_of_tests(all, tests, 3000), counted_on(32, 4, 3000));
+  // The next wait knows, and ends with the test that finds something.
+  for (int wait = 0; wait < 3; ++wait) {
+    tests.left = detail::test_loop::ended;
+    EXPECT_EQ(yields_of_tests(all, tests, 9), counted_on(1, 4, 9));
+  }
+}
+
+// So many yields that another wait sleeps.
+TEST(yield_policy, tests_yield_however_long_they_wait) {
+  base::set_clock moves;
+  const test::at_each_yield others_run{[&] { moves.advance(std::chrono::microseconds{2}); }};
+  yield_policy all;
+  all.use(true);
+  detail::test_loop tests;
+  const std::uint32_t last = 32 + 4 * (yield_policy::yields_max - 1);
+  // The step after the last one finds that there were enough: the thread yields again once others would sleep.
+  EXPECT_EQ(yields_of_tests(all, tests, last + 1000),
+            joined(counted_on(32, 4, last), counted_on(last + 256, 4, last + 1000)));
+}
+
+TEST(yield_policy, tests_keep_the_core_after_a_long_yield_until_others_would_sleep) {
+  base::set_clock moves;
+  const test::at_each_yield others_compute{[&] { moves.advance(std::chrono::milliseconds{5}); }};
+  yield_policy all;
+  all.use(true);
+  detail::test_loop tests;
+  EXPECT_EQ(yields_of_tests(all, tests, 400), joined({32}, counted_on(256, 4, 400)));
 }
 
 }  // namespace
