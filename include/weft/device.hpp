@@ -273,15 +273,15 @@ class device {
 
   /// Takes the oldest unexpected message that a receive with these arguments would match, as `MPI_Improbe` does: no
   /// other receive can match it any more. Nothing if there is none, or if another thread holds the lock of the bucket
-  /// at this moment. **Blocking**: never; makes no progress. **Threads**: as for posting. **Errors**: those of
-  /// `post_recv`, and `invalid_argument` for a receiver-first engine, where messages stay with their senders.
+  /// at this moment (`.is_busy`). **Blocking**: never; makes no progress. **Threads**: as for posting. **Errors**:
+  /// those of `post_recv`, and `invalid_argument` for a receiver-first engine, where messages stay with their senders.
   [[nodiscard]] std::optional<matched_message> probe(std::uint32_t peer, const probe_options& options = {});
 
   /// Source, tag and size of the oldest unexpected message that a receive with these arguments would match, as
   /// `MPI_Iprobe` gives them. The message stays: a receive that any thread posts may match it next, and a later call
-  /// may find another one. Nothing if there is none, or if another thread holds the lock of the bucket at this moment.
-  /// **Blocking**: never; makes no progress. **Threads**: as for posting; if several threads receive with these
-  /// arguments, `probe` is safer. **Errors**: those of `probe`.
+  /// may find another one. Nothing if there is none, or if another thread holds the lock of the bucket at this moment
+  /// (`.is_busy`). **Blocking**: never; makes no progress. **Threads**: as for posting; if several threads receive with
+  /// these arguments, `probe` is safer. **Errors**: those of `probe`.
   [[nodiscard]] std::optional<message_envelope> peek(std::uint32_t peer, const probe_options& options = {});
 
   /// Writes `bytes` into the region of rank `peer` that `to` names. With `.signal` it then signals that completion

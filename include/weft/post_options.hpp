@@ -101,6 +101,8 @@ struct probe_options {
   engine_ref engine{};                           ///< as in `post_send_options`
   match_policy policy = match_policy::rank_tag;  ///< as in `post_recv_options`
   bool any_tag = false;                          ///< as in `post_recv_options`
+  /// If not null, the call says here whether it found nothing because another thread held the lock.
+  bool* is_busy = nullptr;
 };
 
 /// Options of `device::post_put`.

@@ -1,5 +1,5 @@
-// How threads wait by loops of tests and probes that find nothing (MPI_Test and MPI_Iprobe). Yields are counted; no test
-// looks at the time that something takes.
+// How threads wait by loops of tests and probes that find nothing (MPI_Test and MPI_Iprobe), and how they sleep in
+// calls that wait. Yields and calls of progress are counted; no test looks at the time that something takes.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -291,6 +291,104 @@ TEST(mpi_polling, a_fiber_that_tests_again_and_again_lets_others_run) {
         sends.join();
       },
       {}, MPI_THREAD_MULTIPLE);
+}
+
+// Whether the threads of a device begin to sleep: then they look each 2 ms at most. A thread that polls looks some 10^6
+// times in that time, and often enough where it gets the core for a millisecond alone.
+bool is_left_alone(const device& dev) {
+  for (int each = 0; each < 100; ++each) {
+    const std::uint64_t before = dev.counters().progress_calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    if (dev.counters().progress_calls - before < 500) return true;
+  }
+  return false;
+}
+
+TEST(mpi_polling, a_thread_that_waits_for_a_message_by_a_probe_sleeps) {
+  for (const int level : {MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE}) {
+    for (const bool is_matched : {false, true}) {
+      test::published<device*> device_of_0;
+      run_ranks(
+          2,
+          [&](numbers_of_rank mine) {
+            int number = 0;
+            if (mine.rank == 1) {
+              EXPECT_TRUE(test::eventually([&] { return device_of_0.value() != nullptr; }));
+              EXPECT_TRUE(is_left_alone(*device_of_0.value()));
+              EXPECT_EQ(MPI_Send(&number, 1, MPI_INT, 0, 8, MPI_COMM_WORLD), MPI_SUCCESS);
+              return;
+            }
+            device_of_0.publish(&mpi::current_rank()->device);
+            MPI_Message message = MPI_MESSAGE_NULL;
+            if (is_matched) {
+              EXPECT_EQ(MPI_Mprobe(1, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+              EXPECT_EQ(MPI_Mrecv(&number, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            } else {
+              EXPECT_EQ(MPI_Probe(1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+              EXPECT_EQ(MPI_Recv(&number, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            }
+          },
+          {}, level);
+    }
+  }
+}
+
+// Another thread of the rank receives the messages for which one probes, and locks their bucket.
+TEST(mpi_polling, a_thread_that_probes_sees_what_other_threads_receive) {
+  run_ranks(
+      2,
+      [](numbers_of_rank mine) {
+        constexpr int rounds = 200;
+        if (mine.rank == 1) {
+          for (int round = 0; round < rounds; ++round) {
+            EXPECT_EQ(MPI_Send(&round, 1, MPI_INT, 0, 8, MPI_COMM_WORLD), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Recv(nullptr, 0, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          }
+          return;
+        }
+        test::flag is_over;
+        run_threads_of_rank(2, [&](int thread) {
+          int number = -1, flag = 0;
+          if (thread == 1) {
+            while (!is_over.is_raised())
+              EXPECT_EQ(MPI_Iprobe(1, 8, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            return;
+          }
+          for (int round = 0; round < rounds; ++round) {
+            MPI_Message message = MPI_MESSAGE_NULL;
+            EXPECT_EQ(MPI_Mprobe(1, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Mrecv(&number, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(number, round);
+            EXPECT_EQ(MPI_Send(nullptr, 0, MPI_INT, 1, 9, MPI_COMM_WORLD), MPI_SUCCESS);
+          }
+          is_over.raise();
+        });
+      },
+      {}, MPI_THREAD_MULTIPLE);
+}
+
+TEST(mpi_polling, a_rank_that_finalizes_sleeps_until_freed_sends_are_matched) {
+  for (const int level : {MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE}) {
+    test::published<device*> device_of_0;
+    std::vector<int> sent(1 << 18, 5), received(1 << 18);
+    const auto count = static_cast<int>(sent.size());
+    run_ranks(
+        2,
+        [&](numbers_of_rank mine) {
+          if (mine.rank == 0) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            EXPECT_EQ(MPI_Isend(sent.data(), count, MPI_INT, 1, 8, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+            device_of_0.publish(&mpi::current_rank()->device);
+            return;  // to MPI_Finalize
+          }
+          EXPECT_TRUE(test::eventually([&] { return device_of_0.value() != nullptr; }));
+          EXPECT_TRUE(is_left_alone(*device_of_0.value()));
+          EXPECT_EQ(MPI_Recv(received.data(), count, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+          EXPECT_EQ(received, sent);
+        },
+        {}, level);
+  }
 }
 
 }  // namespace

@@ -141,14 +141,19 @@ cancel_result device::cancel(std::uint64_t ticket) noexcept {
 }
 
 std::optional<matched_message> device::probe(std::uint32_t peer, const probe_options& options) {
+  bool is_busy = false;
   core::unexpected_message* const found =
-      core::receive::probe(*state_, probe_request(*runtime_->state_, "probe", peer, options));
+      core::receive::probe(*state_, probe_request(*runtime_->state_, "probe", peer, options), is_busy);
+  if (options.is_busy != nullptr) *options.is_busy = is_busy;
   if (found == nullptr) return std::nullopt;
   return matched_message{state_, found};
 }
 
 std::optional<message_envelope> device::peek(std::uint32_t peer, const probe_options& options) {
-  return core::receive::peek(*state_, probe_request(*runtime_->state_, "peek", peer, options));
+  bool is_busy = false;
+  auto found = core::receive::peek(*state_, probe_request(*runtime_->state_, "peek", peer, options), is_busy);
+  if (options.is_busy != nullptr) *options.is_busy = is_busy;
+  return found;
 }
 
 matched_message::~matched_message() {

@@ -103,7 +103,8 @@ status receive_late(device_state& dev, const receive_request& request) noexcept 
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   operation_state* const receive = dev.operations().late_receives().try_get();
   if (receive == nullptr) return status::retry(shortage::receives);
-  unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(dev, request);
+  bool is_busy = false;
+  unexpected_message* const found = request.engine->receiver_first ? nullptr : probe(dev, request, is_busy);
   if (found == nullptr) {
     complete::put_back(dev, *receive);
     return status::retry(shortage::receives);
@@ -128,7 +129,7 @@ void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_
   if (has_packet) arrive_send::send_budget_notice(dev, source);
 }
 
-unexpected_message* probe(device_state& dev, const receive_request& request) noexcept {
+unexpected_message* probe(device_state& dev, const receive_request& request, bool& is_busy) noexcept {
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   const match_key key = key_of(request);
   if (request.engine->is_ordered()) {
@@ -136,14 +137,16 @@ unexpected_message* probe(device_state& dev, const receive_request& request) noe
     matched_messages released;
     const match_result result = request.engine->ordered->take(key, found, released);
     arrive_send::deliver_all(dev, released);
+    is_busy = result == match_result::busy;
     return result == match_result::matched ? static_cast<unexpected_message*>(found) : nullptr;
   }
   match_node* found = nullptr;
-  if (dev.matching().table().take(key, match_side::send, found) != match_result::matched) return nullptr;
-  return static_cast<unexpected_message*>(found);
+  const match_result result = dev.matching().table().take(key, match_side::send, found);
+  is_busy = result == match_result::busy;
+  return result == match_result::matched ? static_cast<unexpected_message*>(found) : nullptr;
 }
 
-std::optional<message_envelope> peek(device_state& dev, const receive_request& request) noexcept {
+std::optional<message_envelope> peek(device_state& dev, const receive_request& request, bool& is_busy) noexcept {
   if (dev.runtime().is_copy()) base::refuse_to_child("a device");
   const match_key key = key_of(request);
   message_envelope found;
@@ -159,6 +162,7 @@ std::optional<message_envelope> peek(device_state& dev, const receive_request& r
                                       visit(static_cast<const ordered_message&>(each));
                                     });
   arrive_send::deliver_all(dev, released);
+  is_busy = result == match_result::busy;
   if (result != match_result::matched) return std::nullopt;
   return found;
 }

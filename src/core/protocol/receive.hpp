@@ -28,8 +28,10 @@ namespace receive {
 
 // Implement the functions of `device` and `matched_message` with these names; the arguments have been checked.
 [[nodiscard]] status post_receive(device_state& dev, const receive_request& request);
-[[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request) noexcept;
-[[nodiscard]] std::optional<message_envelope> peek(device_state& dev, const receive_request& request) noexcept;
+// `is_busy`: whether another thread holds the lock; then nothing is found.
+[[nodiscard]] unexpected_message* probe(device_state& dev, const receive_request& request, bool& is_busy) noexcept;
+[[nodiscard]] std::optional<message_envelope> peek(device_state& dev, const receive_request& request,
+                                                   bool& is_busy) noexcept;
 [[nodiscard]] status receive_message(device_state& dev, unexpected_message& probed,
                                      const receive_request& request) noexcept;
 /// Drops a message that will not be received.

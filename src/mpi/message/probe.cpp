@@ -1,6 +1,8 @@
 #include "mpi/message/probe.hpp"
 
+#include <initializer_list>
 #include <optional>
+#include <thread>
 
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
@@ -16,9 +18,12 @@ std::uint32_t peer_of(const communicator& in, envelope from) noexcept {
   return from.peer == MPI_ANY_SOURCE ? any_rank : in.world_rank(from.peer);
 }
 
-probe_options options_of(const communicator& in, envelope from) noexcept {
+probe_options options_of(const communicator& in, envelope from, bool& is_busy) noexcept {
   const bool is_any = from.tag == MPI_ANY_TAG;
-  return {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag), .engine = in.engine, .any_tag = is_any};
+  return {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag),
+          .engine = in.engine,
+          .any_tag = is_any,
+          .is_busy = &is_busy};
 }
 
 outcome outcome_of_found(const communicator& in, std::uint32_t source, std::uint64_t tag,
@@ -26,34 +31,43 @@ outcome outcome_of_found(const communicator& in, std::uint32_t source, std::uint
   return {.source = in.member(source), .tag = static_cast<int>(tag), .bytes = bytes};
 }
 
-// Finds a message and leaves it; or matches one, and makes a handle of it.
-bool peek(rank_state& rank, communicator& in, envelope from, MPI_Status* status) {
-  const std::optional<message_envelope> found = rank.device.peek(peer_of(in, from), options_of(in, from));
+// Finds a message and leaves it; or matches one, and makes a handle of it. `is_busy`: it could not look.
+bool peek(rank_state& rank, communicator& in, envelope from, MPI_Status* status, bool& is_busy) {
+  const std::optional<message_envelope> found = rank.device.peek(peer_of(in, from), options_of(in, from, is_busy));
   if (found) write_status(status, outcome_of_found(in, found->source, found->tag, found->bytes));
   return found.has_value();
 }
-bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) {
-  std::optional<matched_message> found = rank.device.probe(peer_of(in, from), options_of(in, from));
+bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
+  std::optional<matched_message> found = rank.device.probe(peer_of(in, from), options_of(in, from, is_busy));
   if (!found) return false;
   write_status(status, outcome_of_found(in, found->source(), found->tag(), found->bytes()));
   *handle = handle_of(rank.messages.add(in, std::move(*found)));
   return true;
 }
 
-// Runs `look` until it finds something. Weft's look finds nothing where another thread holds the lock of a bucket, and
-// another thread may make the progress by which a message comes: then a thread that sleeps would see it late.
+// Runs `look` until it finds something. A message wakes a thread that sleeps, also if another thread receives it. No
+// completion object is signalled for it, so no fiber is suspended until one is. A look that another thread has kept
+// from looking ends the wait, as the thread would sleep after it.
 template <class Look>
 void wait_until(rank_state& rank, Look&& look) {
-  const wait_mode mode = rank.session.thread_level == MPI_THREAD_MULTIPLE ? wait_mode::yield : wait_mode::park;
-  rank.device.wait(rank.signals, look, {.mode = mode});
+  for (;;) {
+    bool is_found = false, is_busy = false;
+    rank.device.wait(std::initializer_list<const completion*>{}, [&] {
+      is_found = look(is_busy);
+      return is_found || is_busy;
+    });
+    if (is_found) return;
+    std::this_thread::yield();
+  }
 }
 
 // Two looks, with progress between them.
 template <class Look>
 int test_by(rank_state& rank, Look&& look) {
-  bool is_found = look();
+  bool is_busy = false;
+  bool is_found = look(is_busy);
   const bool has_moved = !is_found && rank.device.progress();
-  if (!is_found) is_found = look();
+  if (!is_found) is_found = look(is_busy);
   end_test(rank, is_found, has_moved);
   return is_found ? 1 : 0;
 }
@@ -80,7 +94,7 @@ int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    *flag = test_by(rank, [&] { return peek(rank, in, from, status); });
+    *flag = test_by(rank, [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -88,7 +102,7 @@ int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
 int probe(rank_state& rank, communicator& in, envelope from, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    wait_until(rank, [&] { return peek(rank, in, from, status); });
+    wait_until(rank, [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -98,7 +112,7 @@ int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    *flag = test_by(rank, [&] { return take(rank, in, from, handle, status); });
+    *flag = test_by(rank, [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -106,7 +120,7 @@ int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
 int match(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    wait_until(rank, [&] { return take(rank, in, from, handle, status); });
+    wait_until(rank, [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }

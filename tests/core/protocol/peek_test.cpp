@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/runtime/runtime_state.hpp"
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -133,6 +134,34 @@ TEST(peek, does_not_find_a_message_for_which_a_receive_waits) {
     static_cast<void>(post(dev, [&] { return dev.post_send(0, {&word, sizeof word}, sent, {.tag = 1}); }));
     EXPECT_TRUE(eventually(dev, [&] { return received.value() == 1; }));
     EXPECT_FALSE(dev.peek(0, {.tag = 1}).has_value());
+  });
+}
+
+// A bucket that is visited is locked.
+TEST(peek, says_where_another_thread_keeps_it_from_looking) {
+  test::local_job{1}.run([](runtime& rt) {
+    device& dev = rt.default_device();
+    counter sent{rt};
+    const std::uint64_t word = 1;
+    bool is_busy = true;
+    const probe_options options{.tag = 1, .is_busy = &is_busy};
+    EXPECT_FALSE(dev.peek(0, options).has_value());
+    EXPECT_FALSE(is_busy);
+    static_cast<void>(post(dev, [&] { return dev.post_send(0, {&word, sizeof word}, sent, {.tag = 1}); }));
+    EXPECT_TRUE(eventually(dev, [&] { return dev.peek(0, options).has_value(); }));
+    EXPECT_FALSE(is_busy);
+    bool is_visited = false;
+    test::local_job::state_of(rt).matching().table().for_each([&](const core::match_node&) {
+      is_visited = true;
+      EXPECT_FALSE(dev.peek(0, options).has_value());
+      EXPECT_TRUE(is_busy);
+      is_busy = false;
+      EXPECT_FALSE(dev.probe(0, options).has_value());
+      EXPECT_TRUE(is_busy);
+    });
+    EXPECT_TRUE(is_visited);
+    EXPECT_TRUE(dev.probe(0, options).has_value());
+    EXPECT_FALSE(is_busy);
   });
 }
 
