@@ -163,10 +163,12 @@ class runtime {
 
   /// Where the bytes from `at` on lie in this process, so that it can load and store them itself: in a region of its
   /// own, and in a region that another rank of its node has allocated. Empty where they don't lie here: in memory of
-  /// another rank's user, and at ranks of other nodes. A simulated network denies some of them.
+  /// another rank's user, at ranks of other nodes, and at ranks that are known to have ended. A simulated network
+  /// denies some of them.
   ///
-  /// **Buffer**: valid until the region ends, or this runtime. Loads and stores there have no order: a rank sees a
-  /// peer's stores after a message that the peer posted after them, as for puts. For 0 bytes the span is empty.
+  /// **Buffer**: valid until the region ends, or this runtime; if its rank has ended, until this runtime ends. Loads
+  /// and stores there have no order: a rank sees a peer's stores after a message that the peer posted after them, as
+  /// for puts. For 0 bytes the span is empty.
   /// **Errors**: `region_refused` if the handle is of another job, if the range reaches beyond the region, or if this
   /// rank knows that the region is withdrawn; `invalid_argument` if it names a rank that the job does not have.
   [[nodiscard]] std::span<std::byte> mapped(const remote_buffer& at, std::size_t bytes) const;

@@ -30,6 +30,9 @@ bool advance(device_state& dev, operation_state& operation) noexcept {
   const step next = operation.next.load(std::memory_order_relaxed);
   if (sends_next(next) && end_if_cut_off(dev, operation)) [[unlikely]]
     return complete::try_signal(dev, operation);
+  // The memory of a rank that has ended may still be mapped here.
+  if (next == step::transfer && end_if_ended(dev, operation)) [[unlikely]]
+    return complete::try_signal(dev, operation);
   switch (next) {
     case step::post_again: return post_message::post_again(dev, operation);
     case step::stream: return rendezvous::stream(dev, operation);

@@ -71,12 +71,16 @@ bool is_cut_off(device_state& dev, std::uint32_t peer) noexcept {
 
 void look_for_ends_soon(device_state& dev) noexcept { dev.runtime().peer_ends().look_soon(); }
 
+void refuse_if_cut_off(device_state& dev, operation opcode, std::uint32_t peer) {
+  const peers& all = dev.runtime().peers();
+  if (all.is_cut_off(peer)) all.refuse_if_cut_off(fmt::format("a post ({})", name_of(opcode)), peer);
+}
+
 status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer) {
   if (!answer.is_retry()) [[likely]]
     return answer;
-  peers& all = dev.runtime().peers();
-  if (!all.is_cut_off(peer)) dev.runtime().peer_ends().look_after_retry();
-  if (all.is_cut_off(peer)) all.refuse_if_cut_off(fmt::format("a post ({})", name_of(opcode)), peer);
+  if (!is_cut_off(dev, peer)) dev.runtime().peer_ends().look_after_retry();
+  refuse_if_cut_off(dev, opcode, peer);
   return answer;
 }
 
@@ -86,6 +90,10 @@ bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept {
   operation.error = all.error_with(operation.peer);
   operation.reach(step::try_signal);
   return true;
+}
+
+bool end_if_ended(device_state& dev, operation_state& operation) noexcept {
+  return dev.runtime().peers().has_ended(operation.peer) && end_if_cut_off(dev, operation);
 }
 
 unsigned end_operations_with_ended(device_state& dev) noexcept {

@@ -11,10 +11,14 @@ namespace weft::core {
 /// A copy from or to a peer has failed: looks for ranks that have ended are not put off.
 void look_for_ends_soon(device_state& dev) noexcept;
 
+/// **Errors**: peer_failed or transport_failed if `peer` is cut off, in the words of a post of kind `opcode`.
+void refuse_if_cut_off(device_state& dev, operation opcode, std::uint32_t peer);
 /// Returns `answer`, a post's. **Errors**: peer_failed or transport_failed if it is retry and `peer` is cut off.
 [[nodiscard]] status unless_cut_off(device_state& dev, operation opcode, std::uint32_t peer, status answer);
 /// Whether an operation in the backlog can't send any more, as its peer is cut off; then sets its error and next step.
 [[nodiscard]] bool end_if_cut_off(device_state& dev, operation_state& operation) noexcept;
+/// Whether the peer of an operation in the backlog is known to have ended; then sets its error and next step.
+[[nodiscard]] bool end_if_ended(device_state& dev, operation_state& operation) noexcept;
 
 /// Sends, by `send`, the message after which `operation` waits at step `waits`: from then on another thread may
 /// continue it. If the answer is not ok, the operation is at step `back` again. `full` if the peer is cut off.

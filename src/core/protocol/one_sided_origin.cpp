@@ -79,6 +79,8 @@ status try_post_transfer(device_state& dev, const transfer_request& request) {
   const region_location location =
       dev.memory().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
   if (location.by == region_location::access::refused) refuse_unreachable(request);
+  // No memory of a rank that is known to have ended is found.
+  if (location.by == region_location::access::asked) refuse_if_cut_off(dev, request.opcode, request.peer);
   check_alignment(request, location);
   operation_state* const operation = dev.operations().posts().try_get();
   if (operation == nullptr) {

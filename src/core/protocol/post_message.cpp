@@ -107,7 +107,14 @@ status try_post(device_state& dev, const message_request& request, bool eager) n
   return goes_by_rts_after(request.eager, reason) ? post_rts(dev, request) : status::retry(reason);
 }
 
+// All operations are in use, and the post may not answer retry.
+[[noreturn]] void refuse_beyond_bound(device_state& dev, const message_request& request) {
+  refuse_if_cut_off(dev, request.opcode, request.peer);
+  throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
+}
+
 status post_later(device_state& dev, const message_request& request, bool eager) {
+  refuse_if_cut_off(dev, request.opcode, request.peer);
   operation_state* operation = dev.operations().posts().try_get();
   if (operation == nullptr) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
   describe(*operation, request, eager ? request.eager : request.rts);
@@ -190,7 +197,7 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
     if (post_numbered_now(numbers, request.peer, send) == numbered::sent) return status::done();
     if (reason == shortage::none) reason = shortage::operations;  // the RTS needs one
   }
-  if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
+  if (!request.allow_retry) refuse_beyond_bound(dev, request);
   return status::retry(reason);
 }
 
@@ -240,6 +247,8 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
       complete::put_back(dev, *operation);
       return status::done();
     case numbered::owed:
+      // The number is lost, as all that follow are.
+      if (is_cut_off(dev, request.peer)) break;
       if (eager) describe(*operation, numbered_request, request.eager);
       dev.defer(*operation, step::post_again);
       return status::posted(ticket);
@@ -249,7 +258,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
   if (!eager) promise::cancel(*request.local);
   complete::put_back(dev, *operation);
   if (eager && reason == shortage::none) return post_in_order(dev, request, numbers, false);
-  if (!request.allow_retry) throw_backlog_full(request.opcode, request.peer, dev.operations().posts().count());
+  if (!request.allow_retry) refuse_beyond_bound(dev, request);
   return status::retry(reason);
 }
 

@@ -81,6 +81,7 @@ void peer_ends::note(const net::ended_peer& end) noexcept {
 void peer_ends::add(const net::ended_peer& end) noexcept {
   const base::clock::time_point now = base::clock::now();
   of_->peers().note_end(end.rank, end.in_order);
+  of_->memory().regions().forget(end.rank);
   // [peer_ends.number] release -> [peer_ends.number_of]: the rank has ended.
   const std::uint32_t number = number_.fetch_add(1, std::memory_order_release) + 1;
   open_.push_back({end.rank, number, now});

@@ -37,7 +37,8 @@ region_table::region_table(std::uint32_t rank, std::uint32_t size,
     all_bytes_ = sharing->shared_bytes();
     shared_bytes_ = all_bytes_ - reserved_bytes();
     for (std::uint32_t peer = 0; peer < size; ++peer) {
-      if (peer != rank) peers_[peer] = sharing->shared_memory(peer);
+      // [region.map] relaxed: before other threads know of the runtime.
+      if (peer != rank) peers_[peer].store(sharing->shared_memory(peer), std::memory_order_relaxed);
     }
     free_.emplace(shared_, shared_bytes_);
     break;
@@ -196,7 +197,8 @@ region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std
     if (out.memory != nullptr) out.by = region_location::access::mapped;
     return out;
   }
-  const std::byte* const table = peers_[rank];
+  // [region.table] acquire <- [region.forget]: if it is null, whether the rank is cut off.
+  std::byte* const table = peers_[rank].load(std::memory_order_acquire);
   if (table == nullptr) {
     out.by = region_location::access::asked;
     return out;
@@ -212,7 +214,7 @@ region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std
     return out;
   }
   out.by = region_location::access::mapped;
-  out.memory = peers_[rank] + (shared - 1) + offset;
+  out.memory = table + (shared - 1) + offset;
   return out;
 }
 

@@ -29,7 +29,7 @@ struct region_location {
     refused,  // it is withdrawn, or the bytes are beyond its end
     mapped,   // `memory`
     copied,   // `address` in the owner's own memory
-    asked,    // by messages only
+    asked,    // by messages only, or not at all: the rank is known to have ended
   };
   access by = access::refused;
   std::byte* memory = nullptr;
@@ -66,9 +66,18 @@ class region_table {
   /// Withdraws the region called `name`, and takes memory of `open_new` back.
   void close(std::uint64_t name) noexcept;
 
-  /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here.
+  /// `rank` has ended, and is cut off: from here on none of its regions is found. Memory that was found before stays
+  /// mapped. **Threads**: any.
+  void forget(std::uint32_t rank) noexcept {
+    // [region.forget] release -> [region.table], [region.page], [region.table_in_call]: the rank is cut off.
+    peers_[rank].store(nullptr, std::memory_order_release);
+  }
+
+  /// A page of `rank`'s shared memory for the library's own use, all zeros at first; null where it is not mapped here,
+  /// and if that rank is known to have ended.
   [[nodiscard]] std::byte* common(std::uint32_t rank) const noexcept {
-    std::byte* const base = rank == rank_ ? own_ : peers_[rank];
+    // [region.page] relaxed <- [region.forget]: carries nothing.
+    std::byte* const base = rank == rank_ ? own_ : peers_[rank].load(std::memory_order_relaxed);
     return base == nullptr ? nullptr : base + table_bytes();
   }
 
@@ -83,7 +92,8 @@ class region_table {
   /// `locate`.
   [[nodiscard]] std::byte* mapped_in_call(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                           std::uint64_t bytes) const noexcept {
-    std::byte* const table = peers_[rank];
+    // [region.table_in_call] relaxed <- [region.forget]: carries nothing; `locate` reads it again.
+    std::byte* const table = peers_[rank].load(std::memory_order_relaxed);
     if (table == nullptr) return nullptr;
     const entry& from = reinterpret_cast<const entry*>(table)[index_of(name)];
     // [region.find_mapped] acquire <- [region.open], [region.close]: where the region with this name lies.
@@ -141,8 +151,9 @@ class region_table {
   std::size_t shared_bytes_ = 0;
   std::uint64_t all_bytes_ = 0;  // of the shared memory, the table included
   std::unique_ptr<entry[], zeroed_entries> own_entries_;
-  entry* published_ = nullptr;     // a copy for peers, in the shared memory
-  std::vector<std::byte*> peers_;  // by rank: its shared memory as mapped here; null
+  entry* published_ = nullptr;  // a copy for peers, in the shared memory
+  // By rank: its shared memory as mapped here; null where it is not, and once the rank is known to have ended.
+  std::vector<std::atomic<std::byte*>> peers_;
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
   std::uint32_t fresh_ = 0;                      // entries from here on were never used, and take no memory
