@@ -34,6 +34,9 @@ class other_devices {
   bool end_quiet_call() noexcept;
   /// Polls each other shared device once, whatever the policy. **Threads**: any, outside the gate.
   unsigned poll_all() noexcept;
+  /// Polls the other shared devices, whatever the policy, on which messages of ranks that have ended may wait
+  /// (peer_ends.hpp). **Threads**: any, outside the gate. **Returns** how much has moved.
+  unsigned poll_for_ended() noexcept;
 
   /// Returns once each thread of its own device that has chosen another device is inside that one's gate, or has left
   /// it. **Threads**: any.
@@ -43,6 +46,7 @@ class other_devices {
   [[nodiscard]] std::uint64_t all() const noexcept;
   // Add to `moved`. False: the thread has left its own gate, and another one is inside now.
   [[nodiscard]] bool poll_by_policy(unsigned& moved) noexcept;
+  [[nodiscard]] bool poll_for_ended(unsigned& moved) noexcept;
   [[nodiscard]] bool poll(std::uint32_t index, unsigned& moved) noexcept;
   [[nodiscard]] bool poll_due(std::uint64_t among, unsigned& moved) noexcept;
   [[nodiscard]] bool poll_if_unpolled(std::uint32_t index, std::int64_t now, unsigned count, unsigned& moved) noexcept;

@@ -20,10 +20,11 @@ std::uint32_t index_of_bit(std::uint64_t mask, std::uint32_t count) noexcept {
   return static_cast<std::uint32_t>(std::countr_zero(mask));
 }
 
-// Inside the gate of `other`, a device of which this thread does not make progress; leaves it.
-progress::passed poll_entered(device_state& other) noexcept {
+// Inside the gate of `other`, a device of which this thread does not make progress; `pass` leaves it.
+progress::passed poll_entered(device_state& other,
+                              progress::passed (*pass)(device_state&) noexcept = progress::pass_for_other) noexcept {
   is_at_another = true;
-  const progress::passed out = progress::pass_for_other(other);
+  const progress::passed out = pass(other);
   is_at_another = false;
   return out;
 }
@@ -46,12 +47,14 @@ bool other_devices::end_quiet_call() noexcept {
   unsigned moved = 0;
   if (is_long_quiet && !is_at_another && quiet_.looks_for_ends()) moved = own_.runtime().peer_ends().look(own_);
   const bool wants_default = is_long_quiet && own_.index() != 0;
-  if ((!wants_default && policy_ == progress_policy::local) || is_at_another) {
+  const bool wants_ended = is_long_quiet && own_.runtime().peer_ends().awaits_devices();
+  if ((!wants_default && !wants_ended && policy_ == progress_policy::local) || is_at_another) {
     own_.gate().leave();
     return moved != 0;
   }
   bool is_back = true;
-  if (wants_default) is_back = poll(0, moved);
+  if (wants_ended) is_back = poll_for_ended(moved);
+  if (wants_default && is_back) is_back = poll(0, moved);
   if (is_back) is_back = poll_by_policy(moved);
   if (is_back) own_.gate().leave();
   return moved != 0;
@@ -64,6 +67,27 @@ unsigned other_devices::poll_all() noexcept {
   for (std::uint64_t left = all(); left != 0 && is_back; left &= left - 1) is_back = poll(index_of_bit(left, 0), moved);
   if (is_back) own_.gate().leave();
   return moved;
+}
+
+unsigned other_devices::poll_for_ended() noexcept {
+  unsigned moved = 0;
+  if (!own_.runtime().peer_ends().awaits_devices() || is_at_another || !own_.gate().try_enter()) return moved;
+  if (poll_for_ended(moved)) own_.gate().leave();
+  return moved;
+}
+
+bool other_devices::poll_for_ended(unsigned& moved) noexcept {
+  const peer_ends& ends = own_.runtime().peer_ends();
+  for (std::uint64_t left = all(); left != 0; left &= left - 1) {
+    const std::uint32_t index = index_of_bit(left, 0);
+    if (!ends.awaits_device(index)) continue;
+    device_state* const other = enter(index, [](device_state&) { return true; });
+    if (other == nullptr) continue;
+    own_.gate().leave();
+    moved += poll_entered(*other, progress::pass_for_ended).moved;
+    if (!own_.gate().try_enter()) return false;
+  }
+  return true;
 }
 
 bool other_devices::poll_by_policy(unsigned& moved) noexcept {

@@ -40,6 +40,18 @@ unsigned advance_kept(device_state& dev) noexcept {
   return moved + dev.matching().kept().deliver(dev);
 }
 
+// The end of a call by a thread of another device, which has moved `moved`, with `arrived` messages among it.
+passed end_for_other(device_state& dev, unsigned moved, unsigned arrived) noexcept {
+  if (moved != 0) {
+    dev.counts().moved(arrived);
+  } else {
+    dev.counts().quiet();
+  }
+  const auto calls = static_cast<std::uint32_t>(dev.counts().calls());
+  dev.gate().leave();
+  return {moved, calls};
+}
+
 }  // namespace
 
 bool pass(device_state& dev) noexcept {
@@ -58,10 +70,15 @@ bool pass(device_state& dev) noexcept {
 }
 
 bool end_moved(device_state& dev, unsigned arrived) noexcept {
-  if (dev.counts().next_move() % moves_per_look == 0) static_cast<void>(dev.runtime().peer_ends().look(dev));
+  const std::uint64_t number = dev.counts().next_move();
+  peer_ends& ends = dev.runtime().peer_ends();
+  // Looks follow each other soon while a rank is known to have ended and is not settled.
+  const bool looks = number % moves_per_look == 0 || (number % skips_max == 0 && ends.awaits_devices());
+  if (looks) static_cast<void>(ends.look(dev));
   dev.counts().moved(arrived);
   dev.others().quiet().reset();
   dev.gate().leave();
+  if (looks) static_cast<void>(dev.others().poll_for_ended());
   return true;
 }
 
@@ -70,16 +87,16 @@ passed pass_for_other(device_state& dev) noexcept {
   unsigned moved = advance_kept(dev);
   const unsigned arrived = dev.endpoints().poll_all(dev);
   if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);
-  moved += arrived;
   dev.runtime().peer_ends().look_for_other(dev);
-  if (moved != 0) {
-    dev.counts().moved(arrived);
-  } else {
-    dev.counts().quiet();
-  }
-  const auto calls = static_cast<std::uint32_t>(dev.counts().calls());
-  dev.gate().leave();
-  return {moved, calls};
+  return end_for_other(dev, moved + arrived, arrived);
+}
+
+passed pass_for_ended(device_state& dev) noexcept {
+  WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
+  const unsigned moved = advance_kept(dev);
+  const unsigned arrived = dev.endpoints().poll_all(dev);
+  dev.runtime().peer_ends().note_polled(dev, !dev.backlog().is_empty());
+  return end_for_other(dev, moved + arrived, arrived);
 }
 
 }  // namespace weft::core::progress
@@ -97,7 +114,7 @@ stillness device_state::look_before_sleep() noexcept {
   const bool is_busy = moved != 0 || has_steps || matching_->kept().has_ready() || !hooks_.is_empty();
   const bool has_refused = take_full() || has_entries;
   gate_.leave();
-  if (is_busy) return stillness::busy;
+  if (others_.poll_for_ended() != 0 || is_busy) return stillness::busy;
   return has_refused ? stillness::waiting : stillness::quiet;
 }
 

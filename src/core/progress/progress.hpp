@@ -23,5 +23,8 @@ struct passed {
 };
 /// The steps of a call by a thread of another device, which has entered the gate of `dev`. Leaves it.
 passed pass_for_other(device_state& dev) noexcept;
+/// The steps of a call that receives what ranks have sent that have ended, by a thread of another device, which has
+/// entered the gate of `dev`. Leaves it.
+passed pass_for_ended(device_state& dev) noexcept;
 
 }  // namespace weft::core::progress

@@ -27,6 +27,11 @@ unsigned peer_ends::look(device_state& dev) noexcept {
   if (has_unsettled()) note_received(dev);
   if (!begin_look()) return 0;
   const bool found = find();
+  if (unfinished_.load(std::memory_order_relaxed) != 0) {  // [hint] as in `awaits_devices`
+    // Devices that are gone, or that their own threads poll, need no other thread any more.
+    const std::uint64_t finished = dev.backlog().is_empty() ? shared_devices::bit_of(dev.index()) : 0;
+    unfinished_.fetch_and(of_->devices().shared().all() & ~finished, std::memory_order_relaxed);  // [hint] the same
+  }
   if (has_unsettled()) {
     note_received(dev);
     settle(dev);
@@ -47,9 +52,27 @@ void peer_ends::look_after_retry() noexcept {
 }
 
 bool peer_ends::is_settling() const noexcept {
+  if (unfinished_.load(std::memory_order_relaxed) != 0) return true;  // [hint] as in `has_unsettled`
   // [hint] as in `has_unsettled`.
   return has_unsettled() &&
          base::clock::now().time_since_epoch().count() < hurry_until_.load(std::memory_order_relaxed);
+}
+
+bool peer_ends::awaits_device(std::uint32_t index) const noexcept {
+  // [hint] a device that is polled once more, or a call later.
+  return received_[index].load(std::memory_order_relaxed) != number_.load(std::memory_order_relaxed) ||
+         (unfinished_.load(std::memory_order_relaxed) >> index & 1) != 0;  // [hint] likewise
+}
+
+void peer_ends::note_polled(device_state& dev, bool has_steps) noexcept {
+  WEFT_ASSERT_CHECKED(dev.gate().is_inside());
+  look_for_other(dev);
+  const std::uint64_t bit = shared_devices::bit_of(dev.index());
+  if (has_steps) {
+    unfinished_.fetch_or(bit, std::memory_order_relaxed);  // [hint] as in `awaits_devices`
+  } else {
+    unfinished_.fetch_and(~bit, std::memory_order_relaxed);  // [hint] as in `awaits_devices`
+  }
 }
 
 // Enters the lock if a look is due.
@@ -94,21 +117,21 @@ void peer_ends::add(const net::ended_peer& end) noexcept {
 // Called inside the gate of `dev`.
 void peer_ends::note_received(device_state& dev) noexcept {
   std::atomic<std::uint32_t>& received = received_[dev.index()];
-  // [peer_ends.number_of] acquire <- [peer_ends.number]: which ranks have ended.
+  // [peer_ends.number_of] acquire <- [peer_ends.number]: the ranks that have ended.
   const std::uint32_t number = number_.load(std::memory_order_acquire);
   if (received.load(std::memory_order_relaxed) == number) return;  // [own] inside the gate
   const peers& all = of_->peers();
   for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
     if (all.has_ended(rank) && !all.is_closed(rank) && dev.routes().endpoint_to(rank).has_arrivals_from(rank)) return;
   }
-  // [peer_ends.received] release -> [peer_ends.received_all]: what the messages did.
+  // [peer_ends.received] release -> [peer_ends.received_all]: the effects of the messages.
   received.store(number, std::memory_order_release);
 }
 
 bool peer_ends::all_have_received(const ended_rank& from) noexcept {
   bool out = true;
   of_->devices().visit([&](std::uint32_t index, device_state* device) {
-    // [peer_ends.received_all] acquire <- [peer_ends.received]: what the messages did.
+    // [peer_ends.received_all] acquire <- [peer_ends.received]: the effects of the messages.
     if (device != nullptr && received_[index].load(std::memory_order_acquire) < from.number) out = false;
   });
   return out;

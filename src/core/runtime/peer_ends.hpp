@@ -6,7 +6,9 @@
 //   settled   each thread that was handling such a message, or posting to the rank, has ended that. Its operations
 //             belong to no thread now: each look from here on ends them, with the error peer_failed.
 // A rank that ended in order is not closed before every device has received its last message. For a rank that died,
-// devices that no thread polls are waited for during `patience` at most.
+// devices that no thread polls are waited for during `patience` at most. So that no shared device has to be waited for
+// that its own threads don't poll, calls of progress on other devices poll it (`awaits_device`), until it has received
+// those messages and has no step left to do for them.
 //
 // Cost: nothing where messages come and go. Threads that sleep look before each sleep, others once in some hundred
 // calls of progress that find nothing, in a thousand that find something, and in some hundred posts that are answered
@@ -41,6 +43,15 @@ class peer_ends {
     if (has_unsettled()) [[unlikely]]
       note_received(dev);
   }
+  /// Whether messages of ranks that have ended may wait at devices that their own threads don't poll. **Threads**: any.
+  [[nodiscard]] bool awaits_devices() const noexcept {
+    return has_unsettled() || unfinished_.load(std::memory_order_relaxed) != 0;  // [hint] the next look sees it
+  }
+  /// Whether device `index` is one of them. **Threads**: any.
+  [[nodiscard]] bool awaits_device(std::uint32_t index) const noexcept;
+  /// Called when a thread of another device has polled `dev` for that. `has_steps`: steps of operations are left there,
+  /// perhaps for those messages.
+  void note_polled(device_state& dev, bool has_steps) noexcept;
   /// The same as `look` after a post was answered retry: finds ranks that have ended, and ends no operation.
   /// **Threads**: any.
   void look_after_retry() noexcept;
@@ -88,6 +99,7 @@ class peer_ends {
   std::atomic<base::clock::rep> hurry_until_{0};
   // By device: the messages of so many of the ended ranks are received.
   std::array<std::atomic<std::uint32_t>, net::slots_max> received_{};
+  std::atomic<std::uint64_t> unfinished_{0};  // by device: a thread of another one polled it, and has left steps there
   base::try_lock looking_;
   // Under the lock.
   std::vector<net::ended_peer> found_;
