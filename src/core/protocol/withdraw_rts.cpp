@@ -27,6 +27,12 @@ constexpr std::uint64_t request(std::uint64_t ticket, back_request state) noexce
   return operation_pool::request_of(ticket, state);
 }
 
+// The state of the request for the use with this ticket. The word is of the last use that was asked back. An older one
+// has another generation, whose number may be larger: generations wrap.
+back_request state_for(std::uint64_t asked_back, std::uint64_t ticket) noexcept {
+  return asked_back >> 32 == ticket >> 32 ? static_cast<back_request>(asked_back & 0xffff'ffff) : back_request::none;
+}
+
 bool has_ticket(const unexpected_message& message, std::uint32_t source, std::uint64_t ticket) noexcept {
   if (kind_of(message.arrival.header.kind) != wire::send_rts || message.arrival.source != source) return false;
   rts_body body;
@@ -82,7 +88,8 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
   if (unsent != nullptr) {
     std::uint64_t before = unsent->sending.asked_back.load(std::memory_order_relaxed);  // [hint] looked at again
     // [withdraw.unwanted] relaxed -> [withdraw.is_unwanted]: a request, which the backlog sees at the next step.
-    if (before < request(ticket, back_request::wanted))
+    // If the use has just ended, this may replace the request of the next one, which is then asked for again.
+    if (state_for(before, ticket) == back_request::none)
       unsent->sending.asked_back.compare_exchange_strong(before, request(ticket, back_request::wanted),
                                                          std::memory_order_relaxed);
     return cancel_answer::busy;
@@ -98,8 +105,9 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
   const withdraw_rts_body body{ticket, kind_of(sent->sending.kind) == wire::send_rts};
   // [hint] the exchange looks again.
   std::uint64_t before = sent->sending.asked_back.load(std::memory_order_relaxed);
-  if (before == request(ticket, back_request::refused)) return cancel_answer::too_late;
-  if (before >= request(ticket, back_request::asked)) return cancel_answer::busy;
+  const back_request state = state_for(before, ticket);
+  if (state == back_request::refused) return cancel_answer::too_late;
+  if (state == back_request::asked) return cancel_answer::busy;
   // [withdraw.ask] relaxed -> [withdraw.answered]: before the message that is answered.
   if (!sent->sending.asked_back.compare_exchange_strong(before, request(ticket, back_request::asked),
                                                         std::memory_order_relaxed)) {
@@ -117,7 +125,7 @@ cancel_answer ask(device_state& dev, std::uint64_t ticket) noexcept {
 bool is_unwanted(device_state& dev, const operation_state& unsent) noexcept {
   const std::uint64_t ticket = unsent.ticket.load(std::memory_order_relaxed);  // [own] in the backlog
   // [withdraw.is_unwanted] relaxed <- [withdraw.unwanted]: a request that comes later goes to the target.
-  if (unsent.sending.asked_back.load(std::memory_order_relaxed) < request(ticket, back_request::wanted)) return false;
+  if (state_for(unsent.sending.asked_back.load(std::memory_order_relaxed), ticket) == back_request::none) return false;
   const wire kind = kind_of(unsent.sending.kind);
   if (kind == wire::active_message || kind == wire::rts) return true;
   const base::id_entry found = dev.matching().engines().find(unsent.sending.id);
