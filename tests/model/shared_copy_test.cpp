@@ -120,12 +120,38 @@ void failed_at_the_sender() {
   check(one.is_through(bytes), "not through with all pieces dealt with");
 }
 
+// The fields of the sender's operation, which names the buffer: when all pieces are finished, it completes, and another
+// post uses it. The sender reads them after it has claimed a piece.
+void read_when_claimed() {
+  copy_state& one = fresh();
+  target into;
+  std::uint64_t fields = 7;
+  one.open(1);
+  threads(
+      [&] {
+        receive(one, 1, into);
+        if (!one.is_through(bytes)) return;
+        const std::uint64_t next_use = 8;
+        model_atomics::write_nonatomic(&fields, &next_use, sizeof next_use);
+      },
+      [&] {
+        const shared_piece piece = one.claim(1, bytes);
+        if (piece.bytes == 0) return;
+        std::uint64_t now = 0;
+        model_atomics::read_nonatomic(&now, &fields, sizeof now);
+        check(now == 7, "the fields are of another use");
+        into.copy(piece, 9);
+        one.finish(piece, true);
+      });
+}
+
 const search brief{.executions_max = 20000, .random_executions_max = 10000, .deviations_max = 4};
 
 TEST_F(model_shared_copy, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"copied by both", copied_by_both, brief},
                                       {"heard too late", heard_too_late, brief},
-                                      {"failed at the sender", failed_at_the_sender, brief}};
+                                      {"failed at the sender", failed_at_the_sender, brief},
+                                      {"read when claimed", read_when_claimed, brief}};
   const planting_report report = plant_bugs(programs, {"/shared_copy.hpp"});
   std::cout << report;
   EXPECT_TRUE(report.right) << report;

@@ -125,18 +125,20 @@ bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept
 }
 
 // A claimed piece is written in the same call: the receiver waits for it, and this thread may not make progress again
-// soon. Until the piece is finished, the sender's operation can't complete, so its buffer stays valid.
+// soon. Until the piece is finished, the sender's operation can't complete: so its fields are read only then, and its
+// buffer stays valid. If the receiver has ended, a thread may be ending that operation: nothing more is claimed.
 bool write_pieces(device_state& dev, operation_state& help) noexcept {
+  const bool has_ended = dev.runtime().peers().has_ended(help.peer);
   for (unsigned i = 0; i < pieces_per_call; ++i) {
-    bool is_wrong = false;
-    const operation_state* const from = find_source(dev, help.copying.remote_ticket, help.peer, help.bytes, is_wrong);
-    const source_payload source = from != nullptr ? from->sending.source : source_payload{};
     const shared_piece piece =
-        from != nullptr ? help.copying.state->claim(help.copying.number, help.bytes, help.copying.chosen.asked_pages)
-                        : shared_piece{};
+        has_ended ? shared_piece{}
+                  : help.copying.state->claim(help.copying.number, help.bytes, help.copying.chosen.asked_pages);
     bool copied = false;
     if (piece.bytes != 0) {
-      copied = direct_copy::write(dev, help, source, piece.offset, piece.bytes) == net::copy_result::done;
+      bool is_wrong = false;
+      const operation_state* const from = find_source(dev, help.copying.remote_ticket, help.peer, help.bytes, is_wrong);
+      copied = from != nullptr &&
+               direct_copy::write(dev, help, from->sending.source, piece.offset, piece.bytes) == net::copy_result::done;
       help.copying.state->finish(piece, copied);
     }
     if (copied) continue;
