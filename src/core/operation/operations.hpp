@@ -11,6 +11,12 @@
 
 namespace weft::core {
 
+/// Where a walk over the operations has got to that visits some of them at a time (`operations::each_some`).
+struct operation_walk {
+  std::size_t set = 0;
+  std::uint32_t index = 0;
+};
+
 class operations {
  public:
   /// Long active messages that are received at a time, unless the number of operations is set.
@@ -69,6 +75,22 @@ class operations {
   template <class Visit>
   void each(const Visit& visit) {
     for (operation_pool& set : sets_) set.each(visit);
+  }
+
+  /// How many there are, free or under way.
+  [[nodiscard]] std::uint64_t count() const noexcept {
+    std::uint64_t out = 0;
+    for (const operation_pool& set : sets_) out += set.count();
+    return out;
+  }
+  /// Looks at the next `most` operations, at all of them once where there are fewer, and visits those under way.
+  template <class Visit>
+  void each_some(operation_walk& walk, std::uint64_t most, const Visit& visit) {
+    for (std::uint64_t left = std::min(most, count()); left != 0;) {
+      const std::uint64_t looked = sets_[walk.set].each_from(walk.index, left, visit);
+      left -= looked;
+      if (left != 0 || walk.index >= sets_[walk.set].count()) walk = {(walk.set + 1) % operation_sets, 0};
+    }
   }
 
   /// Called at the end, when no other thread uses the operations.

@@ -106,7 +106,19 @@ class operation_pool {
     });
   }
 
-  /// A request for the use of an operation that has this ticket. Later uses, and later states, have larger numbers.
+  /// The same for at most `most` operations from `index` on, which is then that of the next one. **Returns** at how
+  /// many it has looked.
+  template <class Visit>
+  std::uint64_t each_from(std::uint32_t& index, std::uint64_t most, const Visit& visit) {
+    std::uint64_t looked = 0;
+    for (; looked < most && index < elements_.count(); ++looked, ++index) {
+      operation_state* const each = elements_.find(index);
+      if (each != nullptr && each->ticket.load(std::memory_order_relaxed) != 0) visit(*each);  // [hint] see above
+    }
+    return looked;
+  }
+
+  /// A request for the use of an operation that has this ticket.
   [[nodiscard]] static constexpr std::uint64_t request_of(std::uint64_t ticket, back_request state) noexcept {
     return ticket >> 32 << 32 | static_cast<std::uint64_t>(state);
   }

@@ -96,10 +96,10 @@ bool end_if_ended(device_state& dev, operation_state& operation) noexcept {
   return dev.runtime().peers().has_ended(operation.peer) && end_if_cut_off(dev, operation);
 }
 
-unsigned end_operations_with_ended(device_state& dev) noexcept {
+unsigned end_operations_with_ended(device_state& dev, operation_walk& walk, std::uint64_t most) noexcept {
   const peers& all = dev.runtime().peers();
   unsigned ended = 0;
-  dev.operations().each([&](operation_state& operation) {
+  dev.operations().each_some(walk, most, [&](operation_state& operation) {
     const std::uint32_t peer = operation.peer;
     if (peer >= dev.rank_count() || !all.is_settled(peer) || !take_waiting(dev, operation, peer)) return;
     operation.error = errc::peer_failed;

@@ -39,8 +39,8 @@ template <class Send>
   });
 }
 
-/// Ends the operations with ranks that have ended and are settled, by the error peer_failed. Called inside the gate of
-/// `dev`, by one thread at a time. **Returns** how many.
-unsigned end_operations_with_ended(device_state& dev) noexcept;
+/// Ends operations with ranks that have ended and are settled, by the error peer_failed: of the next `most` of `walk`.
+/// Called inside the gate of `dev`, by one thread at a time. **Returns** how many.
+unsigned end_operations_with_ended(device_state& dev, operation_walk& walk, std::uint64_t most) noexcept;
 
 }  // namespace weft::core

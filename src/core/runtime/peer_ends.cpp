@@ -32,16 +32,27 @@ unsigned peer_ends::look(device_state& dev) noexcept {
     const std::uint64_t finished = dev.backlog().is_empty() ? shared_devices::bit_of(dev.index()) : 0;
     unfinished_.fetch_and(of_->devices().shared().all() & ~finished, std::memory_order_relaxed);  // [hint] the same
   }
+  bool has_just_settled = false;
   if (has_unsettled()) {
     note_received(dev);
-    settle(dev);
+    has_just_settled = settle(dev);
     close_some();
   }
   // [peer_ends.some] relaxed: only a thread with the lock stores it.
-  const unsigned ended = has_settled_.load(std::memory_order_relaxed) ? end_operations_with_ended(dev) : 0;
+  const unsigned ended = has_settled_.load(std::memory_order_relaxed) ? end_operations(dev, has_just_settled) : 0;
   looking_.leave();
   if (found) of_->parking().wake_everybody();
   return ended;
+}
+
+// All operations that wait when a rank is settled end then. Operations that are posted later are found by the looks
+// that follow, each of which looks at a part of all: a million receives that wait for other ranks must not be looked at
+// twenty times in a second.
+unsigned peer_ends::end_operations(device_state& dev, bool has_just_settled) noexcept {
+  const std::uint64_t count = dev.operations().count();
+  const std::uint64_t most = has_just_settled ? count : budget_for(count);
+  looked_at_.store(std::min(most, count), std::memory_order_relaxed);  // [stat]
+  return end_operations_with_ended(dev, walk_, most);
 }
 
 void peer_ends::look_after_retry() noexcept {
@@ -168,8 +179,9 @@ bool peer_ends::have_left(const device_state& own) noexcept {
   return before_.inside == 0;
 }
 
-void peer_ends::settle(const device_state& own) noexcept {
-  if (closed_.empty() || !have_left(own)) return;
+// **Returns** whether ranks are settled that were not.
+bool peer_ends::settle(const device_state& own) noexcept {
+  if (closed_.empty() || !have_left(own)) return false;
   of_->matching().engines().readers().wait();
   for (const ended_rank& each : closed_) of_->peers().settle(each.rank);
   unsettled_.fetch_sub(static_cast<std::uint32_t>(closed_.size()), std::memory_order_relaxed);  // [hint]
@@ -177,6 +189,7 @@ void peer_ends::settle(const device_state& own) noexcept {
   // [peer_ends.some] relaxed: under the lock.
   has_settled_.store(true, std::memory_order_relaxed);
   of_->own().wake_flushes();
+  return true;
 }
 
 }  // namespace weft::core

@@ -15,6 +15,7 @@
 // retry; a look is a read of the clock, and once in `interval` a call of the system for each transport.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -63,6 +64,15 @@ class peer_ends {
   /// Whether a rank has ended just now and is not settled: looks have to follow each other soon. **Threads**: any.
   [[nodiscard]] bool is_settling() const noexcept;
 
+  /// At how many of `count` operations a look looks to find what waits for a rank that was settled before.
+  [[nodiscard]] static constexpr std::uint64_t budget_for(std::uint64_t count) noexcept {
+    return std::max<std::uint64_t>(4096, count / 16);
+  }
+  /// At how many the last look has looked. For tests.
+  [[nodiscard]] std::uint64_t looked_at() const noexcept {
+    return looked_at_.load(std::memory_order_relaxed);  // [stat]
+  }
+
  private:
   struct ended_rank {
     std::uint32_t rank;
@@ -88,7 +98,8 @@ class peer_ends {
   void note_received(device_state& dev) noexcept;
   [[nodiscard]] bool all_have_received(const ended_rank& from) noexcept;
   void close_some() noexcept;
-  void settle(const device_state& own) noexcept;
+  [[nodiscard]] bool settle(const device_state& own) noexcept;
+  unsigned end_operations(device_state& dev, bool has_just_settled) noexcept;
   [[nodiscard]] bool have_left(const device_state& own) noexcept;
 
   runtime_state* of_;
@@ -96,6 +107,7 @@ class peer_ends {
   std::atomic<std::uint32_t> number_{0};     // of ranks that have ended
   std::atomic<std::uint32_t> unsettled_{0};  // of those
   std::atomic<bool> has_settled_{false};
+  std::atomic<std::uint64_t> looked_at_{0};
   std::atomic<base::clock::rep> hurry_until_{0};
   // By device: the messages of so many of the ended ranks are received.
   std::array<std::atomic<std::uint32_t>, net::slots_max> received_{};
@@ -106,6 +118,7 @@ class peer_ends {
   std::vector<ended_rank> open_;
   std::vector<ended_rank> closed_;
   polls before_;
+  operation_walk walk_;
 };
 
 }  // namespace weft::core

@@ -2,12 +2,13 @@
 // stages: release general asan
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "core/operation/pool.hpp"
+#include "core/operation/operations.hpp"
 
 namespace weft::core {
 namespace {
@@ -164,6 +165,32 @@ TEST(operation_pool, shares_its_bytes_with_others) {
   EXPECT_EQ(given, 3 * slab);
   while (second.try_get() != nullptr) ++given;
   EXPECT_EQ(given, 4 * slab);
+}
+
+TEST(operations, are_visited_some_at_a_time_each_once_in_a_round) {
+  state_budget budget{~std::uint64_t{0}};
+  operations all{{10, 10}, {7, 7}, budget};
+  std::set<operation_state*> used;
+  for (int i = 0; i < 5; ++i) used.insert(all.posts().try_get());
+  for (int i = 0; i < 7; ++i) used.insert(all.receives().try_get());
+  used.insert(all.arrivals().try_get());
+  operation_walk walk;
+  for (int round = 0; round < 3; ++round) {
+    std::multiset<operation_state*> visited;
+    std::uint64_t left = all.count();
+    while (left != 0) {
+      const std::uint64_t most = std::min<std::uint64_t>(left, 4);
+      std::uint64_t now = 0;
+      all.each_some(walk, most, [&](operation_state& each) { visited.insert(&each), ++now; });
+      EXPECT_LE(now, most);
+      left -= most;
+    }
+    EXPECT_EQ(visited, std::multiset<operation_state*>(used.begin(), used.end())) << round;
+  }
+  std::multiset<operation_state*> visited;
+  all.each_some(walk, 1000, [&](operation_state& each) { visited.insert(&each); });
+  EXPECT_EQ(visited.size(), used.size()) << "more than there are: each once";
+  for (operation_state* each : used) all.put(*each);
 }
 
 }  // namespace

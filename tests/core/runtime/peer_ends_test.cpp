@@ -168,6 +168,37 @@ TEST(peer_ends, are_seen_by_a_thread_that_sleeps) {
   });
 }
 
+// Receives that wait for other ranks cost a look little, however many they are.
+TEST(peer_ends, look_at_a_part_of_the_operations_that_are_under_way) {
+  beside_a_rank_that_polls([](runtime& rt) {
+    device& dev = rt.default_device();
+    completion_queue over{rt}, others{rt};
+    std::uint64_t word = 0;
+    constexpr std::uint64_t many = 10'000;
+    std::vector<std::uint64_t> tickets;
+    for (std::uint64_t tag = 0; tag < many; ++tag) {
+      tickets.push_back(test::post(dev, [&] { return dev.post_recv(0, {&word, 8}, others, {.tag = tag}); }).ticket());
+    }
+    declare_ended(rt, false);
+    const core::peer_ends& ends = test::local_job::state_of(rt).peer_ends();
+    // A receive that waits when the rank is settled, and one that is posted later.
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(test::post(dev, [&] { return dev.post_recv(1, {&word, 8}, over); }));
+      std::optional<completion_record> got;
+      ASSERT_TRUE(test::eventually(dev, [&] { return (got = over.pop()).has_value(); }));
+      EXPECT_EQ(got->error(), errc::peer_failed);
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] { return ends.looked_at() != 0 && ends.looked_at() < many; }));
+    for (const std::uint64_t ticket : tickets) {
+      EXPECT_TRUE(test::eventually(dev, [&] { return dev.cancel(ticket) == cancel_result::cancelled; }));
+    }
+    EXPECT_TRUE(test::eventually(dev, [&] {
+      while (others.pop()) continue;
+      return others.outstanding() == 0;
+    }));
+  });
+}
+
 // Each thread posts until it is refused; then all that it has posted ends, each once.
 TEST(peer_ends, end_each_operation_once_while_threads_post_and_the_rank_answers) {
   constexpr unsigned rounds = 10, posters = 2;
