@@ -311,6 +311,9 @@ enum class collective_operation : std::uint8_t {
 struct collective_options {
   /// The algorithm, by its name (docs/collectives.md); empty: chosen by the number of ranks and bytes.
   std::string_view algorithm = {};
+  /// Whether a start may throw `backlog_full`, if this member is thousands of collectives ahead of another one. False:
+  /// the start is *posted* all the same, and its messages follow when the others have caught up.
+  bool allow_backlog_full = true;
 };
 
 /// A collective that can be started many times with the buffers that it was made with.
@@ -330,7 +333,8 @@ class persistent_collective {
 
   /// Starts it. `local` is signalled once this member's part is complete, with a record of `operation::graph` that has
   /// `context` and the first error. It makes progress when the group's device does. **Buffer**: the library's from the
-  /// start to the signal. **Returns**: *posted*. **Errors**: `invalid_state` while the last start is under way.
+  /// start to the signal. **Returns**: *posted*. **Errors**: `invalid_state` while the last start is under way;
+  /// `backlog_full`.
   status start(completion& local, void* context = nullptr);
   /// Starts it and waits. **Blocking**: until this member's part is complete; makes progress on the group's device.
   /// **Errors**: `invalid_state` while the last start is under way, and inside a handler, a hook or a node of a graph;
@@ -341,8 +345,9 @@ class persistent_collective {
 
  private:
   friend class collective;
-  explicit persistent_collective(std::unique_ptr<coll::kept_run> of) noexcept;
+  persistent_collective(std::unique_ptr<coll::kept_run> run, bool allow_backlog_full) noexcept;
   std::unique_ptr<coll::kept_run> run_;
+  bool allow_backlog_full_;
 };
 
 /// What a collective does, with which buffers: made by `broadcast`, `allreduce` and so on. Each member makes its own;
@@ -379,6 +384,7 @@ class collective {
   /// failed.
   void run(group& in, const collective_options& options = {}) const;
   /// Starts it: as `persistent_collective::start`. **Buffer**: the library's until the signal. **Returns**: *posted*.
+  /// **Errors**: also `backlog_full`.
   status post(group& in, completion& local, const collective_options& options = {}, void* context = nullptr) const;
   /// Awaits it in a coroutine: `co_await collective::broadcast(numbers).await(loop, all)`, which returns the record of
   /// `post`. The loop's device is to be the group's.

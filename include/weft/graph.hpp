@@ -19,6 +19,9 @@
 namespace weft {
 
 class device;
+namespace coll {
+class kept_run;
+}
 namespace core {
 class graph_state;
 }
@@ -131,6 +134,11 @@ class graph {
   [[nodiscard]] std::uint32_t size() const noexcept;
 
  private:
+  friend class coll::kept_run;
+  // For collectives, as the functions of `graph_state`.
+  void call_at_end(std::function<void()> function);
+  void start_held(completion& done, void* context);
+  void release_held(errc refused = errc::none) noexcept;
   void end() noexcept;
 
   std::shared_ptr<core::graph_state> state_;  // shared with graphs of which it is a node

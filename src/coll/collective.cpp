@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/callback_scope.hpp"
 #include "base/collective_names.hpp"
@@ -32,18 +34,27 @@ group_state& checked(const std::shared_ptr<group_state>& of, collective_operatio
   return *of;
 }
 
-// A run of the group's that is free, or a new one.
+// A run of the group's that is free, or a new one. A call looks at a few of them, one after the other around the list,
+// so that thousands that are under way cost no more. Free ones that it can't use go if there are more than a few.
 kept_run& free_run(group_state& in, const shape& of, const collective::parts& parts, std::string_view algorithm) {
+  constexpr std::size_t few = 16;
   const coll::choice chosen = coll::choose(of, algorithm, in.settings().algorithms);
-  for (const auto& each : in.kept()) {
-    if (!each->is_running() && each->is(*chosen.how, of, parts.how)) return *each;
+  std::vector<std::unique_ptr<kept_run>>& kept = in.kept();
+  std::size_t& next = in.next_kept();
+  const std::size_t looks = std::min(kept.size(), few);
+  for (std::size_t i = 0; i < looks; ++i) {
+    if (next >= kept.size()) next = 0;
+    if (!kept[next]->is_running() && kept[next]->is(*chosen.how, of, parts.how)) return *kept[next];
+    ++next;
   }
-  constexpr std::size_t kept_max = 16;
-  if (in.kept().size() >= kept_max) {
-    std::erase_if(in.kept(), [](const auto& each) { return !each->is_running(); });
+  for (std::size_t at = next, i = 0; i < looks && kept.size() >= few; ++i) {
+    at = (at != 0 ? std::min(at, kept.size()) : kept.size()) - 1;
+    if (kept[at]->is_running()) continue;
+    std::swap(kept[at], kept.back());
+    kept.pop_back();
   }
   coll::log_choice(of, chosen);
-  return *in.kept().emplace_back(std::make_unique<kept_run>(nullptr, in, *chosen.how, of, parts.how));
+  return *kept.emplace_back(std::make_unique<kept_run>(nullptr, in, *chosen.how, of, parts.how));
 }
 
 // Of a checked group: as `shape_of` and `free_run`. If this member refuses its arguments, it tells the others, which
@@ -54,7 +65,7 @@ kept_run& checked_run(group_state& in, const collective::parts& parts, std::stri
   } catch (const error&) {
     std::erase_if(in.kept(), [](const auto& each) { return each->tells_refusal() && !each->is_running(); });
     const auto& told = in.kept().emplace_back(std::make_unique<kept_run>(in, parts.operation));
-    told->start(in.arrived(), nullptr);
+    told->start(in.arrived(), nullptr, false);
     throw;
   }
 }
@@ -88,13 +99,13 @@ status collective::post(group& in, completion& local, const collective_options& 
     const coll::only_thread mine{state, parts_.operation};
     kept_run& by = checked_run(state, parts_, options.algorithm);
     by.use(parts_.in, parts_.out);
-    by.start(local, context);
+    by.start(local, context, options.allow_backlog_full);
     return status::posted(0);
   }
   const shape of = coll::shape_of(parts_, state);
   kept_run& by = free_run(state, of, parts_, options.algorithm);
   by.use(parts_.in, parts_.out);
-  by.start(local, context);
+  by.start(local, context, options.allow_backlog_full);
   return status::posted(0);
 }
 
@@ -105,16 +116,17 @@ persistent_collective collective::keep(group& in, const collective_options& opti
   coll::log_choice(of, chosen);
   auto made = std::make_unique<kept_run>(in.state_, state, *chosen.how, of, parts_.how);
   made->use(parts_.in, parts_.out);
-  return persistent_collective{std::move(made)};
+  return persistent_collective{std::move(made), options.allow_backlog_full};
 }
 
-persistent_collective::persistent_collective(std::unique_ptr<kept_run> of) noexcept : run_{std::move(of)} {}
+persistent_collective::persistent_collective(std::unique_ptr<kept_run> run, bool allow_backlog_full) noexcept
+    : run_{std::move(run)}, allow_backlog_full_{allow_backlog_full} {}
 persistent_collective::persistent_collective(persistent_collective&&) noexcept = default;
 persistent_collective& persistent_collective::operator=(persistent_collective&&) noexcept = default;
 persistent_collective::~persistent_collective() = default;
 
 status persistent_collective::start(completion& local, void* context) {
-  run_->start(local, context);
+  run_->start(local, context, allow_backlog_full_);
   return status::posted(0);
 }
 void persistent_collective::run() {

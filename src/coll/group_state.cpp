@@ -24,10 +24,10 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
       engine_{core::door::engine_of_groups(*owner.state_)},
       name_{names, name},
       settings_{settings_of(*owner.state_)},
-      tags_{name},
       members_{std::move(members)},
       rank_{rank},
-      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())} {}
+      size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
+      numbers_{*this, name} {}
 
 void group_state::find_nodes() {
   std::vector<std::uint32_t> by_member(size_);
@@ -41,8 +41,9 @@ group_state::~group_state() = default;
 
 std::shared_ptr<void>& group_state::kept_of(weft::runtime& of) { return core::door::kept_for_groups(*of.state_); }
 
+// Runs first: the last one enters the barrier before it ends.
 bool group_state::is_running() const noexcept {
-  return std::ranges::any_of(kept_, [](const auto& each) { return each->is_running(); });
+  return std::ranges::any_of(kept_, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
 }
 
 void group_state::abandon() noexcept {

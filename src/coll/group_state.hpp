@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coll/group_names.hpp"
-#include "coll/group_tags.hpp"
+#include "coll/group_numbers.hpp"
 #include "coll/node_map.hpp"
 #include "core/door/door.hpp"
 #include "weft/buffer.hpp"
@@ -62,7 +62,7 @@ class group_state {
   [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& of) const noexcept;
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
-  [[nodiscard]] group_tags& tags() noexcept { return tags_; }
+  [[nodiscard]] group_numbers& numbers() noexcept { return numbers_; }
 
   /// Counts receives of short collectives; made by the first call. **Threads**: one at a time. **Errors**:
   /// std::bad_alloc.
@@ -84,12 +84,15 @@ class group_state {
   /// Of a checked group: the thread that is in a call which starts collectives; 0: none.
   [[nodiscard]] std::atomic<std::uintptr_t>& caller() noexcept { return caller_; }
 
-  /// Whether a collective that was posted is not complete. **Threads**: one at a time; none if one is being started.
+  /// Whether a collective that was posted is not complete, or a barrier of its numbers. **Threads**: one at a time;
+  /// none if one is being started.
   [[nodiscard]] bool is_running() const noexcept;
   /// Ends these collectives. **Threads**: one at a time; none waits for a collective of the group.
   void abandon() noexcept;
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
+  /// At which of them the last look has ended. **Threads**: one at a time.
+  [[nodiscard]] std::size_t& next_kept() noexcept { return next_kept_; }
 
  private:
   friend class group_store;
@@ -101,7 +104,6 @@ class group_state {
   engine_ref engine_;
   living_name name_;
   group_settings settings_;
-  group_tags tags_;
   std::vector<std::uint32_t> members_;
   std::uint32_t rank_;
   std::uint32_t size_;
@@ -111,7 +113,9 @@ class group_state {
   group_state* next_ending_ = nullptr;
   std::unique_ptr<node_map> nodes_;
   std::unique_ptr<counter> arrived_;
+  group_numbers numbers_;
   std::vector<std::unique_ptr<kept_run>> kept_;
+  std::size_t next_kept_ = 0;
 };
 
 }  // namespace weft::coll

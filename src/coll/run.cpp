@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include "base/assertion.hpp"
-#include "coll/choose.hpp"
 #include "coll/failed_message.hpp"
 #include "weft/error.hpp"
 
@@ -47,6 +45,7 @@ kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const al
       steps_{made(how, of)},
       buffers_{steps_},
       graph_{in.through()} {
+  graph_.call_at_end([this] { numbers_.end(group_->numbers()); });
   if (in.settings().is_checked) {
     comparison_ = std::make_unique<comparison>(in, call_of(of, how, combine));
     build_checked();
@@ -55,15 +54,18 @@ kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const al
 
 kept_run::kept_run(group_state& in, operation refused)
     : group_{&in}, how_{nullptr}, shape_{.operation = refused}, buffers_{steps_}, graph_{in.through()} {
+  graph_.call_at_end([this] { numbers_.end(group_->numbers()); });
+  is_built_ = true;
   comparison_ = std::make_unique<comparison>(in, refused_call(refused));
   static_cast<void>(comparison_->add_to(graph_));
 }
 
+// Members that have its messages yet to send or to receive use its numbers: no later collective may.
 kept_run::~kept_run() {
-  if (!behind_barrier_ || !behind_barrier_->is_running()) return;
-  behind_barrier_->abandon();
-  barrier_->graph_.abandon();
-  graph_.abandon();
+  if (!graph_.is_running()) return;
+  numbers_.abandon();
+  if (group_->numbers().try_remove(*this)) graph_.release_held(errc::cancelled);
+  group_->numbers().fail(errc::cancelled);
 }
 
 bool kept_run::is(const algorithm& how, const shape& of, const reduction& combine) const noexcept {
@@ -90,6 +92,7 @@ void kept_run::build() {
 
 // As `build`, behind the comparison: steps do nothing if it has refused.
 void kept_run::build_checked() {
+  is_built_ = true;
   const graph_node compared = comparison_->add_to(graph_);
   std::vector<graph_node> nodes, receives;
   std::vector<const step*> received;
@@ -138,14 +141,6 @@ status kept_run::receive(const step& which, completion& local) {
                                      {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
 }
 
-// Tags are used again after `group_tags::numbers` collectives: their messages have to be gone by then.
-void kept_run::refuse_if_many_run(std::size_t most) const {
-  const auto running = std::ranges::count_if(group_->kept(), [](const auto& each) { return each->is_running(); });
-  if (static_cast<std::size_t>(running) <= most) return;
-  throw error{errc::backlog_full, fmt::format("{}: {} collectives of this group are under way: wait for some of them",
-                                              name_of(shape_.operation), running)};
-}
-
 void kept_run::reduce(const step& which) {
   if (!has_failed()) buffers_.reduce(which, combine_);
 }
@@ -154,39 +149,10 @@ void kept_run::copy(const step& which) {
   if (!has_failed()) buffers_.copy(which);
 }
 
-// No graph inside another one: a start of those allocates.
-void kept_run::start_behind_barrier(completion& done, void* context) {
-  refuse_if_many_run(group_tags::numbers / 2);
-  if (!behind_barrier_) {
-    const shape of{.rank = group_->rank(),
-                   .size = group_->size(),
-                   .is_crowded = group_->settings().is_crowded,
-                   .nodes = group_->nodes()};
-    barrier_ = std::make_unique<kept_run>(nullptr, *group_, *choose(of, {}, {}).how, of, reduction{});
-    barrier_->build();
-    behind_barrier_.emplace(group_->through());
-    const auto starts = [](weft::graph& which) {
-      return [&which](completion& local) {
-        which.start(local);
-        return status::posted(0);
-      };
-    };
-    const graph_node first = behind_barrier_->add_post(starts(barrier_->graph_));
-    behind_barrier_->add_edge(first, behind_barrier_->add_post(starts(graph_)));
-  }
-  barrier_->tag_ = group_->tags().take();
-  tag_ = group_->tags().take();
-  behind_barrier_->start(done, context);
-}
-
-// The comparison keeps members together, so that no barrier is needed.
-void kept_run::start_checked(completion& done, void* context) {
-  const only_thread mine{*group_, shape_.operation};
-  constexpr std::size_t most = group_tags::numbers / 4;  // each has two numbers
-  if (group_->kept().size() > most) refuse_if_many_run(most);
-  comparison_->begin(group_->tags().take());
-  tag_ = group_->tags().take();
-  graph_.start(done, context);
+void kept_run::take_numbers() {
+  numbers_.take(group_->numbers(), comparison_ != nullptr);
+  tag_ = group_->numbers().tag(numbers_.last());
+  if (comparison_) comparison_->begin(group_->numbers().tag(numbers_.comparison()));
 }
 
 void kept_run::refuse_if_running() const {
@@ -195,33 +161,28 @@ void kept_run::refuse_if_running() const {
                                                name_of(shape_.operation))};
 }
 
-void kept_run::start(completion& done, void* context) {
+void kept_run::start(completion& done, void* context, bool allow_backlog_full) {
   refuse_if_running();
+  std::optional<only_thread> mine;
   if (comparison_) [[unlikely]]
-    return start_checked(done, context);
+    mine.emplace(*group_, shape_.operation);
   if (!is_built_) build();
-  if (group_->tags().want_barrier()) [[unlikely]]
-    return start_behind_barrier(done, context);
-  tag_ = group_->tags().take();
-  graph_.start(done, context);
+  group_numbers& numbers = group_->numbers();
+  take_numbers();
+  const bool is_late = !numbers.is_open(numbers_.last());
+  try {
+    if (!is_late) return graph_.start(done, context);
+    if (allow_backlog_full || numbers.failure() != errc::none) numbers.refuse(name_of(shape_.operation));
+    graph_.start_held(done, context);
+  } catch (...) {  // before any step
+    numbers_.put_back(numbers);
+    throw;
+  }
+  numbers.start_when_open(*this);
 }
 
 void kept_run::run() {
   refuse_if_running();
-  if (!comparison_ && !group_->tags().want_barrier()) return run_directly();
-  if (!end_) end_.emplace(group_->runtime());
-  if (end_->is_ready()) end_->reset();
-  start(*end_, nullptr);
-  group_->through().wait(*end_);
-  const std::optional<completion_record> end = end_->take();
-  if (!end || end->error() == errc::none) return;
-  // A function that has thrown, or calls that differ.
-  if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  fail(shape_, *how_, end->error());
-}
-
-void kept_run::run_directly() {
-  if (!direct_) direct_ = std::make_unique<direct_run>(*group_, steps_, buffers_);
   // While a fiber waits, others of its thread may start collectives of the group.
   struct at_work {
     explicit at_work(bool& flag) noexcept : is_at_work{flag} { is_at_work = true; }
@@ -230,7 +191,27 @@ void kept_run::run_directly() {
     at_work& operator=(const at_work&) = delete;
     bool& is_at_work;
   } const mine{is_direct_};
-  const errc end = direct_->run(group_->tags().take(), combine_);
+  if (comparison_) [[unlikely]]
+    return run_checked();
+  if (!direct_) direct_ = std::make_unique<direct_run>(*group_, steps_, buffers_);
+  const own_number number{group_->numbers()};
+  const errc end = direct_->run(number.tag(), combine_);
   if (end != errc::none) fail(shape_, *how_, end);
 }
+
+void kept_run::run_checked() {
+  const only_thread mine{*group_, shape_.operation};
+  if (!end_) end_.emplace(group_->runtime());
+  if (end_->is_ready()) end_->reset();
+  take_numbers();
+  if (!group_->numbers().is_open(numbers_.last())) group_->numbers().wait_until_open(numbers_.last());
+  graph_.start(*end_);
+  group_->through().wait(*end_);
+  const std::optional<completion_record> end = end_->take();
+  if (!end || end->error() == errc::none) return;
+  // A function that has thrown, or calls that differ.
+  if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
+  fail(shape_, *how_, end->error());
+}
+
 }  // namespace weft::coll

@@ -4,7 +4,6 @@
 // Cost of a start: a pass over the steps; each step of a posted one is a node of a graph (weft/graph.hpp).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,28 +34,32 @@ class kept_run {
 
   /// Whether it does this.
   [[nodiscard]] bool is(const algorithm& how, const shape& of, const reduction& combine) const noexcept;
-  [[nodiscard]] bool is_running() const noexcept {
-    return is_direct_ || graph_.is_running() || (behind_barrier_ && behind_barrier_->is_running());
-  }
+  [[nodiscard]] bool is_running() const noexcept { return is_direct_ || graph_.is_running(); }
   /// Whether it only tells others that this member has refused its arguments.
   [[nodiscard]] bool tells_refusal() const noexcept { return how_ == nullptr; }
   [[nodiscard]] const group_state& group() const noexcept { return *group_; }
 
   /// **Errors**: std::bad_alloc, for other than ordinary memory.
   void use(const const_buffer_ref& in, const buffer_ref& out) { buffers_.use(in, out); }
-  /// **Errors**: invalid_state while it runs; std::bad_alloc.
-  void start(completion& done, void* context);
-  /// Starts it and waits. **Errors**: of an operation that failed.
+  /// **Errors**: invalid_state while it runs; backlog_full where its number is not free, unless `allow_backlog_full` is
+  /// false: then it starts when the number is; std::bad_alloc.
+  void start(completion& done, void* context, bool allow_backlog_full);
+  /// Starts it once its number is free, and waits. **Errors**: of an operation that failed.
   void run();
+
+  [[nodiscard]] start_numbers& numbers() noexcept { return numbers_; }
+  /// A start that has waited for its number runs now, or ends with the error `refused`.
+  void release(errc refused) noexcept {
+    if (refused != errc::none) numbers_.abandon();
+    graph_.release_held(refused);
+  }
 
  private:
   void build();
-  void run_directly();
+  void run_checked();
   void refuse_if_running() const;
   void build_checked();
-  void start_behind_barrier(completion& done, void* context);
-  void refuse_if_many_run(std::size_t most) const;
-  void start_checked(completion& done, void* context);
+  void take_numbers();
   [[nodiscard]] status send(const step& which, completion& local);
   [[nodiscard]] status receive(const step& which, completion& local);
   void reduce(const step& which);
@@ -73,14 +76,12 @@ class kept_run {
   step_buffers buffers_;
   std::optional<synchronizer> end_;         // of a graph that a thread waits for
   std::unique_ptr<direct_run> direct_;      // made for the first thread that waits
-  bool is_direct_ = false;                  // it is at work
+  bool is_direct_ = false;                  // a thread that waits carries it out
   bool is_built_ = false;                   // the graph
   std::unique_ptr<comparison> comparison_;  // of a checked group
-  weft::graph graph_;
   std::uint64_t tag_ = 0;
-  // Made when they are first needed (group_tags::want_barrier).
-  std::unique_ptr<kept_run> barrier_;
-  std::optional<weft::graph> behind_barrier_;
+  start_numbers numbers_;
+  weft::graph graph_;
 };
 
 }  // namespace weft::coll

@@ -191,7 +191,7 @@ shape shape_of(const collective::parts& of, group_state& in) {
 
 bool make_straight_shape(shape& out, const collective::parts& of, group_state& in, const collective_options& options) {
   if (in.nodes() != nullptr) return false;
-  if (!options.algorithm.empty() || in.tags().want_barrier()) return false;
+  if (!options.algorithm.empty()) return false;
   if (!in.settings().algorithms.empty() && !base::algorithm_in(in.settings().algorithms, name_of(of.operation)).empty())
     return false;
   out.operation = of.operation;

@@ -23,7 +23,8 @@ class messages {
   explicit messages(group_state& in)
       : in_{in},
         arrived_{std::move(in.free_counter())},
-        tag_{in.tags().take()},
+        number_{in.numbers()},
+        tag_{number_.tag()},
         awaited_{count().value()},
         failed_{count().failed()} {}
 
@@ -105,6 +106,7 @@ class messages {
 
   group_state& in_;
   std::unique_ptr<counter> arrived_;
+  own_number number_;
   std::uint64_t tag_;
   std::uint64_t awaited_;
   std::uint64_t failed_;  // before

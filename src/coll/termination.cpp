@@ -64,7 +64,7 @@ class termination_state {
     if (group_.size() == 1) return;
     wave_.emplace(
         collective::allreduce(std::span<const std::uint64_t>{mine_}, std::span<std::uint64_t>{sums_}, std::plus<>{})
-            .keep(group_));
+            .keep(group_, {.allow_backlog_full = false}));
   }
 
   ~termination_state() {

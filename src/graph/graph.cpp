@@ -183,7 +183,12 @@ void graph_state::order() {
   edges_.store(known_edges::no_circle, std::memory_order_relaxed);  // [own]
 }
 
-bool graph_state::try_start(completion& done, void* context) {
+void graph_state::call_at_end(std::function<void()> function) {
+  check_idle("call_at_end");
+  end_.function_ = std::move(function);
+}
+
+bool graph_state::try_start(completion& done, void* context, bool is_held) {
   if (&done.runtime() != &through_->runtime()) {
     throw error{errc::invalid_argument, "graph::start: the completion object was made from another runtime"};
   }
@@ -203,9 +208,21 @@ bool graph_state::try_start(completion& done, void* context) {
   reset();
   // [graph.begin] release -> [graph.hold]: the run, for a thread that abandons it.
   left_.store(size(), std::memory_order_release);
+  if (!is_held) release_held(errc::none);
+  return true;
+}
+
+void graph_state::release_held(errc refused) noexcept {
+  if (refused != errc::none) {
+    errc first = errc::none;
+    // [graph.error] relaxed -> [graph.seen]: [graph.left] hands it on to the graph's end.
+    failure_.error.compare_exchange_strong(first, refused, std::memory_order_relaxed);
+    // [graph.abandon] relaxed: the nodes run in this thread, and are skipped.
+    is_abandoned_.store(true, std::memory_order_relaxed);
+  }
   if (parts_.empty()) {
     ready_parts::run(end_);
-    return true;
+    return;
   }
   // From here on the graph may end, and be destroyed.
   ready_parts::run([&](ready_parts& list) {
@@ -213,7 +230,6 @@ bool graph_state::try_start(completion& done, void* context) {
       if (part.predecessors_ == 0) list.add(part);
     }
   });
-  return true;
 }
 
 void graph_state::reset() noexcept {
@@ -277,7 +293,7 @@ bool graph_state::fire_post(graph_part& part) noexcept {
   // An operation that was not posted signals nothing.
   if (!answer.is_posted() && promise::open(part) != 0) base::misuse(one_post_only);
   if (answer.is_retry()) {
-    retry(part);
+    door::try_again(state_of_device(), part);
     return false;
   }
   if (answer.is_done()) {
@@ -300,13 +316,14 @@ bool graph_state::fire_graph(graph_part& part) noexcept {
     complete(part);
     return true;
   }
-  retry(part);
+  door::try_again(state_of_device(), part);
   return false;
 }
 
 // From here on the graph may be started again, and from the signal on destroyed. If the completion object is full, the
 // signal waits without the graph, at the default device, which lives as long as the runtime.
 void graph_state::fire_end() noexcept {
+  if (end_.function_) end_.function_();
   completion& done = *done_;
   weft::runtime& runtime = through_->runtime();
   const completion* const end = &end_;
@@ -351,8 +368,6 @@ void graph_state::leave() noexcept {
   if (before == 1) ready_parts::run(end_);
 }
 
-void graph_state::retry(graph_part& part) noexcept { door::try_again(state_of_device(), part); }
-
 void graph_state::fail(graph_part& part, errc why) noexcept {
   errc first = errc::none;
   // [graph.error] relaxed -> [graph.seen]: [graph.half] and [graph.left] hand it on to the graph's end.
@@ -384,12 +399,6 @@ bool graph_state::try_hold() noexcept {
   return true;
 }
 
-// Whether all nodes are complete, and the caller alone holds the run.
-bool graph_state::is_last() const noexcept {
-  // [graph.alone] relaxed: decides only whether there may be something left to cancel.
-  return left_.load(std::memory_order_relaxed) == 1;
-}
-
 void graph_state::abandon(const graph_part* for_part) noexcept {
   if (!try_hold()) return;
   const bool is_meant = for_part == nullptr || done_ == for_part;
@@ -410,7 +419,8 @@ bool graph_state::canceller::try_again() noexcept {
   constexpr std::uint32_t eager_tries = 4, interval = 64;  // a try may send a message
   if (tries < eager_tries || tries % interval == 0) whole_->cancel_all();
   ++tries;
-  if (whole_->is_last()) {
+  // [graph.alone] relaxed: decides only whether there may be something left to cancel.
+  if (whole_->left_.load(std::memory_order_relaxed) == 1) {
     whole_->leave();
     return true;
   }
@@ -495,6 +505,13 @@ void graph::start(completion& done, void* context) {
                 "graph::start: the graph is running; wait for the object that it signals at its end"};
   }
 }
+
+void graph::start_held(completion& done, void* context) {
+  if (state_->is_copy()) base::refuse_to_child("a graph");
+  if (!state_->try_start(done, context, true)) throw error{errc::invalid_state, "graph::start: the graph is running"};
+}
+void graph::release_held(errc refused) noexcept { state_->release_held(refused); }
+void graph::call_at_end(std::function<void()> function) { state_->call_at_end(std::move(function)); }
 
 void graph::abandon() noexcept {
   if (state_->is_copy()) base::refuse_to_child("a graph");

@@ -47,7 +47,7 @@ class graph_part final : public completion, public retry_entry {
   graph_part* next_ready_ = nullptr;  // in the list of parts that are ready
   graph_state* whole_;
   kind kind_;
-  std::function<void()> function_;
+  std::function<void()> function_;  // of the end: may be empty
   std::function<status(completion&)> post_;
   std::shared_ptr<graph_state> inner_;
   std::vector<std::uint32_t> successors_;
@@ -98,8 +98,12 @@ class graph_state {
   /// This graph and all inside of it, each once.
   [[nodiscard]] std::vector<graph_state*> with_inner();
 
-  /// False: it is running.
-  [[nodiscard]] bool try_start(completion& done, void* context);
+  /// False: it is running. `is_held`: no node runs before `release_held`.
+  [[nodiscard]] bool try_start(completion& done, void* context, bool is_held = false);
+  /// Runs the nodes of a start that was held; or none of them, and the run ends with the error `refused`.
+  void release_held(errc refused) noexcept;
+  /// Calls `function` at each end, before the graph may be started again. It may not throw.
+  void call_at_end(std::function<void()> function);
   [[nodiscard]] bool is_running() const noexcept {
     // [graph.idle] acquire <- [graph.end]: what the nodes did.
     return running_.load(std::memory_order_acquire);
@@ -142,7 +146,6 @@ class graph_state {
   bool fire_graph(graph_part& part) noexcept;
   void fire_end() noexcept;
   void complete(graph_part& part) noexcept;
-  void retry(graph_part& part) noexcept;
 
   void fail(graph_part& part, errc why) noexcept;
   // Inside a handler of that exception.
@@ -150,7 +153,6 @@ class graph_state {
 
   [[nodiscard]] bool try_hold() noexcept;
   void leave() noexcept;
-  [[nodiscard]] bool is_last() const noexcept;
   void cancel_all() noexcept;
 
   device* through_;

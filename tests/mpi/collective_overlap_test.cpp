@@ -109,36 +109,73 @@ TEST(mpi_collective_overlap, a_persistent_collective_starts_again_with_what_its_
 
 TEST(mpi_collective_overlap, a_rank_that_is_thousands_of_collectives_ahead_waits_for_no_other_one) {
   run_ranks(2, [](numbers_of_rank mine) {
-    constexpr int many = 2500;
+    constexpr int many = 5000;  // tags repeat after 4096 of them
     // Rank 1 begins after it has a message that rank 0 sends behind all of its collectives.
     int message = 0;
     if (mine.rank == 1) {
       EXPECT_EQ(MPI_Recv(&message, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
     }
     std::vector<MPI_Request> requests(many);
-    std::vector<int> sums(many);
+    std::vector<int> given(many), sums(many);
     for (int i = 0; i < many; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      EXPECT_EQ(MPI_Iallreduce(&mine.rank, &sums[at], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[at]), MPI_SUCCESS);
+      given[at] = i + mine.rank;
+      EXPECT_EQ(MPI_Iallreduce(&given[at], &sums[at], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[at]), MPI_SUCCESS);
     }
     if (mine.rank == 0) {
       EXPECT_EQ(MPI_Send(&message, 1, MPI_INT, 1, 1, MPI_COMM_WORLD), MPI_SUCCESS);
     }
     EXPECT_EQ(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
-    EXPECT_EQ(sums, std::vector<int>(many, 1));
-    // Blocking and persistent ones take their turn behind nonblocking ones.
+    for (int i = 0; i < many; ++i) EXPECT_EQ(sums[static_cast<std::size_t>(i)], 2 * i + 1);
+    // Functions that wait take their turn behind nonblocking ones.
     for (int i = 0; i < many; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      EXPECT_EQ(MPI_Ibcast(&sums[at], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[at]), MPI_SUCCESS);
+      if (mine.rank == 1) given[at] = -1;
+      EXPECT_EQ(MPI_Ibcast(&given[at], 1, MPI_INT, 0, MPI_COMM_WORLD, &requests[at]), MPI_SUCCESS);
     }
     int sum = 0;
     EXPECT_EQ(MPI_Allreduce(&mine.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
     EXPECT_EQ(sum, 1);
-    MPI_Comm copy = MPI_COMM_NULL;
-    EXPECT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
-    EXPECT_EQ(MPI_Barrier(copy), MPI_SUCCESS);
-    EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    std::array<MPI_Comm, 3> made{};
+    EXPECT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &made[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made[1]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made[2]), MPI_SUCCESS);
+    for (MPI_Comm& each : made) {
+      EXPECT_EQ(MPI_Barrier(each), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_free(&each), MPI_SUCCESS);
+    }
     EXPECT_EQ(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (int i = 0; i < many; ++i) EXPECT_EQ(given[static_cast<std::size_t>(i)], i);
+  });
+}
+
+TEST(mpi_collective_overlap, thousands_of_copies_under_way_are_communicators_of_their_own) {
+  run_ranks(2, [](numbers_of_rank mine) {
+    constexpr int many = 4500;
+    if (mine.rank == 1) {
+      EXPECT_EQ(MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    std::vector<MPI_Comm> copies(many);
+    std::vector<MPI_Request> requests(many);
+    for (int i = 0; i < many; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      EXPECT_EQ(MPI_Comm_idup(MPI_COMM_WORLD, &copies[at], &requests[at]), MPI_SUCCESS);
+    }
+    if (mine.rank == 0) {
+      EXPECT_EQ(MPI_Send(nullptr, 0, MPI_INT, 1, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+    }
+    EXPECT_EQ(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (int i = 0; i < many; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const int sent = i;
+      int received = -1;
+      EXPECT_EQ(MPI_Sendrecv(&sent, 1, MPI_INT, 1 - mine.rank, 0, &received, 1, MPI_INT, 1 - mine.rank, 0, copies[at],
+                             MPI_STATUS_IGNORE),
+                MPI_SUCCESS);
+      EXPECT_EQ(received, i);
+      EXPECT_EQ(MPI_Comm_free(&copies[at]), MPI_SUCCESS);
+    }
   });
 }
 

@@ -11,7 +11,6 @@
 #include "mpi.h"
 #include "mpi/collective/block_buffer.hpp"
 #include "mpi/collective/failed_member.hpp"
-#include "mpi/collective/late_starts.hpp"
 #include "mpi/collective/refusal.hpp"
 #include "mpi/collective/user_reduction.hpp"
 #include "mpi/datatype/datatype.hpp"
@@ -70,6 +69,9 @@ class collective_parts {
   std::unique_ptr<parts> all_;
 };
 
+/// No start of MPI waits for other ranks, and none is refused because they are behind.
+inline constexpr collective_options options_of_start{.allow_backlog_full = false};
+
 /// Starts it, or keeps it, as `as` says. **Errors**: those of the start; std::bad_alloc.
 int start(const collective_call& as, const collective& of, collective_parts&& parts);
 
@@ -95,7 +97,6 @@ template <class Make>
     collective_parts parts{as.request != nullptr};
     const collective of = make(parts);
     if (as.request != nullptr) return start(as, of, std::move(parts));
-    wait_for_late_starts(as.in);
     of.run(as.in.members);
     return MPI_SUCCESS;
   });
@@ -105,7 +106,6 @@ template <class Make>
 template <class Make>
 [[nodiscard]] int run_directly(communicator& in, const Make& make) noexcept {
   return guarded_in(in, [&] {
-    wait_for_late_starts(in);
     make().run(in.members);
     return MPI_SUCCESS;
   });

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "mpi/collective/call.hpp"
-#include "mpi/collective/late_starts.hpp"
 #include "mpi/message/post.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
@@ -23,10 +22,10 @@ class started_collective final : public request_part {
 class kept_collective final : public request_part {
  public:
   kept_collective(const collective& of, communicator& in, collective_parts&& parts)
-      : parts_{std::move(parts)}, runs_{of.keep(in.members)} {}
+      : parts_{std::move(parts)}, runs_{of.keep(in.members, options_of_start)} {}
 
   int start(rank_state& rank, request& of) override {
-    start_in_order(rank, *of.of, of, [this, &rank, &of] { static_cast<void>(runs_.start(rank.signals, &of)); });
+    static_cast<void>(runs_.start(rank.signals, &of));
     return MPI_SUCCESS;
   }
 
@@ -56,8 +55,7 @@ int start(const collective_call& as, const collective& of, collective_parts&& pa
   request& one = rank.requests.acquire(&as.in, request_operation::collective);
   one.owned = kept.release();
   return begin(rank, one, as.request, [&] {
-    start_in_order(rank, as.in, one,
-                   [of, &rank, &in = as.in, &one] { static_cast<void>(of.post(in.members, rank.signals, {}, &one)); });
+    static_cast<void>(of.post(as.in.members, rank.signals, options_of_start, &one));
     return MPI_SUCCESS;
   });
 }

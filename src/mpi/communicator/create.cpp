@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/collective/late_starts.hpp"
 #include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/make.hpp"
 #include "mpi/objects/error.hpp"
@@ -38,7 +37,6 @@ int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_C
     const bool is_first = members.size() > 0 && members.world_rank(0) == me;
     const std::uint32_t mine = is_first ? rank.contexts.take() : no_context;
     std::vector<std::uint32_t> contexts(parent.size);
-    wait_for_late_starts(parent);
     collective::allgather({&mine, sizeof mine}, contexts).run(parent.members);
     *out = MPI_COMM_NULL;
     if (!members.member(me)) return MPI_SUCCESS;
@@ -66,7 +64,6 @@ communicator* split_by(rank_state& rank, communicator& parent, std::optional<std
                   .has_color = color ? 1U : 0U,
                   .context = color ? rank.contexts.take() : no_context};
   std::vector<wish> wishes(parent.size);
-  wait_for_late_starts(parent);
   collective::allgather({&mine, sizeof mine}, wishes).run(parent.members);
   if (!color) return nullptr;
   std::vector<std::uint32_t> members;

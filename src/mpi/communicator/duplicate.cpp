@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "mpi/collective/late_starts.hpp"
+#include "mpi/collective/call.hpp"
 #include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/make.hpp"
 #include "mpi/info/hints.hpp"
@@ -68,7 +68,6 @@ class pending_copy final : public request_part {
 
 int duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out) {
   agreement all = proposal_of(rank, of, hints);
-  wait_for_late_starts(of);
   agreeing(all, hints).run(of.members);
   communicator& made = make_copy(rank, of, all, hints, {});
   const int error = copy_attributes(rank, of, made);
@@ -89,9 +88,7 @@ int start_duplicate_as(rank_state& rank, communicator& of, const communicator_hi
   one.owned = copy.release();
   *out = kept.handle();
   return begin(rank, one, handle, [&] {
-    start_in_order(rank, of, one, [agreed = agreeing(kept.agreed, hints), &rank, &of, &one] {
-      static_cast<void>(agreed.post(of.members, rank.signals, {}, &one));
-    });
+    static_cast<void>(agreeing(kept.agreed, hints).post(of.members, rank.signals, options_of_start, &one));
     return MPI_SUCCESS;
   });
 }

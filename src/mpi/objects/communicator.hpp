@@ -18,7 +18,6 @@
 namespace weft::mpi {
 
 class cartesian;
-class late_starts;
 struct rank_state;
 class send_buffer;
 
@@ -64,7 +63,6 @@ struct communicator {
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;
   std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
-  std::shared_ptr<late_starts> late{};    // of collectives; null: there was none
 };
 
 /// The communicator of any handle but MPI_COMM_WORLD, which `find_communicator` (rank_state.hpp) finds by itself.

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/collective/late_starts.hpp"
 #include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/create.hpp"
 #include "mpi/communicator/make.hpp"
@@ -60,7 +59,6 @@ int create_grid(rank_state& rank, communicator& old, const described_grid& of, M
     if (const int error = check_grid(of, old.size); error != MPI_SUCCESS) return error;
     std::shared_ptr<const cartesian> grid = grid_of(of);
     agreement all = proposal(rank, old, false);
-    wait_for_late_starts(old);
     broadcast_of(all).run(old.members);
     *out = MPI_COMM_NULL;
     if (old.rank >= static_cast<std::uint32_t>(grid->size())) return MPI_SUCCESS;

@@ -1,0 +1,115 @@
+#include "coll/epoch_barrier.hpp"
+
+#include <exception>
+
+#include "coll/group_numbers.hpp"
+#include "coll/group_state.hpp"
+#include "coll/ranks.hpp"
+#include "coll/run.hpp"
+#include "weft/error.hpp"
+#include "weft/runtime.hpp"
+
+namespace weft::coll {
+
+epoch_barrier::epoch_barrier(group_state& group, group_numbers& numbers)
+    : completion{group.runtime()}, group_{group}, numbers_{numbers}, graph_{device()} {
+  build();
+}
+
+// The end of a graph that is under way, at the runtime's end, signals this object yet: the other members outlive it.
+epoch_barrier::~epoch_barrier() { end_signals(); }
+
+weft::device& epoch_barrier::device() const noexcept {
+  weft::device& standard = group_.runtime().default_device();
+  return standard.is_shared() ? standard : group_.through();
+}
+
+void epoch_barrier::build() {
+  static std::byte none;
+  const std::uint32_t size = group_.size();
+  graph_node before{};
+  for (std::uint32_t round = 0; round < doublings(size); ++round) {
+    const std::uint32_t distance = 1U << round;
+    const std::uint32_t target = group_.world_rank((group_.rank() + distance) % size);
+    const std::uint32_t source = group_.world_rank((group_.rank() + size - distance) % size);
+    const graph_node sent = graph_.add_post([this, target, round](completion& local) {
+      return device().post_send(target, const_buffer_ref{&none, 0}, local,
+                                {.tag = tag_ | round, .engine = group_.engine()});
+    });
+    const graph_node received = graph_.add_post([this, source, round](completion& local) {
+      return device().post_recv(source, buffer_ref{&none, 0}, local, {.tag = tag_ | round, .engine = group_.engine()});
+    });
+    if (round != 0) {
+      graph_.add_edge(before, sent);
+      graph_.add_edge(before, received);
+    }
+    before = received;
+  }
+}
+
+// Barriers follow each other: the window lets one thread enter, after the barrier before.
+void epoch_barrier::enter() noexcept {
+  tag_ = numbers_.tag(number_window::barrier_number(epoch_++));
+  // [barrier.enter] relaxed: a thread that asks has seen the end of the collectives before.
+  running_.fetch_add(1, std::memory_order_relaxed);
+  try {
+    graph_.start(*this);
+  } catch (const std::exception&) {  // no memory for the first start
+    // [barrier.end] release -> [barrier.idle]
+    running_.fetch_sub(1, std::memory_order_release);
+    numbers_.fail(errc::out_of_memory);
+  }
+}
+
+completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
+  if (record.error() != errc::none) {
+    numbers_.fail(record.error());
+  } else {
+    numbers_.pass_barrier();
+    while (kept_run* const each = take_open()) each->release(errc::none);
+  }
+  // [barrier.end] release -> [barrier.idle]: all that was done here. The last access.
+  running_.fetch_sub(1, std::memory_order_release);
+  return answer::taken;
+}
+
+void epoch_barrier::start_when_open(kept_run& late) noexcept {
+  {
+    const std::lock_guard locked{late_mutex_};
+    if (numbers_.failure() == errc::none && !numbers_.is_open(late.numbers().last())) {
+      late.numbers().next_late = nullptr;
+      *last_late_ = &late;
+      last_late_ = &late.numbers().next_late;
+      return;
+    }
+  }
+  late.release(numbers_.failure());
+}
+
+kept_run* epoch_barrier::take_open() noexcept {
+  const std::lock_guard locked{late_mutex_};
+  kept_run* const first = first_late_;
+  if (first == nullptr) return nullptr;
+  if (numbers_.failure() == errc::none && !numbers_.is_open(first->numbers().last())) return nullptr;
+  first_late_ = first->numbers().next_late;
+  if (first_late_ == nullptr) last_late_ = &first_late_;
+  return first;
+}
+
+bool epoch_barrier::try_remove(kept_run& late) noexcept {
+  const std::lock_guard locked{late_mutex_};
+  for (kept_run** link = &first_late_; *link != nullptr; link = &(*link)->numbers().next_late) {
+    if (*link != &late) continue;
+    *link = late.numbers().next_late;
+    if (*link == nullptr) last_late_ = link;
+    return true;
+  }
+  return false;
+}
+
+void epoch_barrier::refuse_all() noexcept {
+  while (kept_run* const each = take_open()) each->release(numbers_.failure());
+  signalled(runtime(), this);
+}
+
+}  // namespace weft::coll

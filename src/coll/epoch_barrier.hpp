@@ -1,0 +1,61 @@
+// The barrier after which a group's members use the numbers of an epoch again (number_window.hpp), and the starts that
+// wait for it.
+//
+// One graph, which is started for one epoch after the other: a dissemination barrier, log n rounds of a message to one
+// member and of one from another. It goes through the default device, if that is shared: the group's own may end
+// before. Cost: once in 1023 collectives, in the background. Nothing is allocated but by its first start.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "weft/completion.hpp"
+#include "weft/device.hpp"
+#include "weft/graph.hpp"
+
+namespace weft::coll {
+
+class group_numbers;
+class group_state;
+class kept_run;
+
+/// The end of the graph signals this object, and threads that wait for free numbers wait for it. **Threads**: any.
+class epoch_barrier final : public completion {
+ public:
+  /// **Errors**: std::bad_alloc.
+  epoch_barrier(group_state& group, group_numbers& numbers);
+  ~epoch_barrier() override;
+
+  /// Enters the barrier of the next epoch.
+  void enter() noexcept;
+  answer signal(completion_record&& record) noexcept override;
+  [[nodiscard]] bool is_running() const noexcept {
+    // [barrier.idle] acquire <- [barrier.end]: all that its end has done.
+    return running_.load(std::memory_order_acquire) != 0;
+  }
+
+  /// Starts `late` once its numbers are open; at once if they are.
+  void start_when_open(kept_run& late) noexcept;
+  /// Whether `late` has waited, and now doesn't.
+  [[nodiscard]] bool try_remove(kept_run& late) noexcept;
+  /// Ends the starts that wait with the failure of the numbers, and wakes threads that wait.
+  void refuse_all() noexcept;
+
+ private:
+  void build();
+  [[nodiscard]] weft::device& device() const noexcept;
+  [[nodiscard]] kept_run* take_open() noexcept;
+
+  group_state& group_;
+  group_numbers& numbers_;
+  std::uint64_t epoch_ = 0;  // of the next barrier
+  std::uint64_t tag_ = 0;
+  std::atomic<std::uint32_t> running_{0};  // starts of the graph whose signal has not returned
+  std::mutex late_mutex_;
+  kept_run* first_late_ = nullptr;
+  kept_run** last_late_ = &first_late_;
+  graph graph_;
+};
+
+}  // namespace weft::coll
