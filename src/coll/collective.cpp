@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -39,8 +40,7 @@ group_state& checked(const std::shared_ptr<group_state>& of, collective_operatio
 kept_run& free_run(group_state& in, const shape& of, const collective::parts& parts, std::string_view algorithm) {
   constexpr std::size_t few = 16;
   const coll::choice chosen = coll::choose(of, algorithm, in.settings().algorithms);
-  std::vector<std::unique_ptr<kept_run>>& kept = in.kept();
-  std::size_t& next = in.next_kept();
+  auto& [kept, next] = in.kept();
   const std::size_t looks = std::min(kept.size(), few);
   for (std::size_t i = 0; i < looks; ++i) {
     if (next >= kept.size()) next = 0;
@@ -63,9 +63,11 @@ kept_run& checked_run(group_state& in, const collective::parts& parts, std::stri
   try {
     return free_run(in, coll::shape_of(parts, in), parts, algorithm);
   } catch (const error&) {
-    std::erase_if(in.kept(), [](const auto& each) { return each->tells_refusal() && !each->is_running(); });
-    const auto& told = in.kept().emplace_back(std::make_unique<kept_run>(in, parts.operation));
-    told->start(in.arrived(), nullptr, false);
+    auto& kept = in.kept().runs;
+    std::erase_if(kept, [](const auto& each) { return each->tells_refusal() && !each->is_running(); });
+    const auto& told = kept.emplace_back(std::make_unique<kept_run>(in, parts.operation));
+    if (in.free_counter() == nullptr) in.free_counter() = std::make_unique<counter>(in.runtime());
+    told->start(*in.free_counter(), nullptr, false);
     throw;
   }
 }

@@ -43,11 +43,11 @@ std::shared_ptr<void>& group_state::kept_of(weft::runtime& of) { return core::do
 
 // Runs first: the last one enters the barrier before it ends.
 bool group_state::is_running() const noexcept {
-  return std::ranges::any_of(kept_, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
+  return std::ranges::any_of(kept_.runs, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
 }
 
 void group_state::abandon() noexcept {
-  std::erase_if(kept_, [](const auto& each) { return each->is_running(); });
+  std::erase_if(kept_.runs, [](const auto& each) { return each->is_running(); });
 }
 
 core::refused_memory group_state::check_memory(const const_buffer_ref& of) const noexcept {

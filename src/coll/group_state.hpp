@@ -33,6 +33,12 @@ struct group_settings {
   std::uint32_t polls_before_wait;  // messages of members on other cores arrive within some calls of progress
 };
 
+/// Runs of a group's collectives, for calls of the same kind.
+struct kept_runs {
+  std::vector<std::unique_ptr<kept_run>> runs;
+  std::size_t next = 0;  // where the next search begins
+};
+
 class group_state {
  public:
   /// `members`: ranks of the job; empty for all of them. `names`: of this rank; null for a name of the library's own.
@@ -64,14 +70,8 @@ class group_state {
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
   [[nodiscard]] group_numbers& numbers() noexcept { return numbers_; }
 
-  /// Counts receives of short collectives; made by the first call. **Threads**: one at a time. **Errors**:
-  /// std::bad_alloc.
-  [[nodiscard]] counter& arrived() {
-    if (!arrived_) arrived_ = std::make_unique<counter>(*runtime_);
-    return *arrived_;
-  }
-  /// The same counter for a short collective that takes it until its end; null while one has it. **Threads**: one at a
-  /// time, whose fibers may be in several collectives.
+  /// The counter of a short collective, which takes it until its end; null while one has it, and before the first. In a
+  /// checked group it counts refusals. **Threads**: one at a time, whose fibers may be in several collectives.
   [[nodiscard]] std::unique_ptr<counter>& free_counter() noexcept { return arrived_; }
   /// True for the first call with each operation, for the log. **Threads**: one at a time.
   [[nodiscard]] bool is_first_straight(collective_operation which) noexcept {
@@ -90,9 +90,7 @@ class group_state {
   /// Ends these collectives. **Threads**: one at a time; none waits for a collective of the group.
   void abandon() noexcept;
   /// Runs that are kept for later. **Threads**: one at a time.
-  [[nodiscard]] std::vector<std::unique_ptr<kept_run>>& kept() noexcept { return kept_; }
-  /// At which of them the last look has ended. **Threads**: one at a time.
-  [[nodiscard]] std::size_t& next_kept() noexcept { return next_kept_; }
+  [[nodiscard]] kept_runs& kept() noexcept { return kept_; }
 
  private:
   friend class group_store;
@@ -114,8 +112,7 @@ class group_state {
   std::unique_ptr<node_map> nodes_;
   std::unique_ptr<counter> arrived_;
   group_numbers numbers_;
-  std::vector<std::unique_ptr<kept_run>> kept_;
-  std::size_t next_kept_ = 0;
+  kept_runs kept_;
 };
 
 }  // namespace weft::coll

@@ -44,7 +44,7 @@ std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept {
                               .local = nullptr,
                               .context = nullptr,
                               .allow_retry = true};
-    bool is_busy = false;  // then the next call finds what is left out
+    bool is_busy = false;  // then the next call finds the others
     while (unexpected_message* const found = receive::probe(through, any, is_busy)) {
       receive::discard(through, *found);
       ++out;
