@@ -92,12 +92,12 @@ class Standstill(unittest.TestCase):
         self.expect("forgotten_device", r"^weft 1/2: stuck: messages wait at device 1, on which no thread has made progress for ")
 
     def test_ranks_that_compute_for_long_are_not_reported(self):
-        with Job("computes") as job:
+        with Job("computes", WEFT_STUCK_AFTER="1") as job:
             self.assertFalse(job.says(quiet=True))
         self.assertEqual(job.said, "")
 
     def test_the_time_in_which_ranks_are_stopped_does_not_count(self):
-        with subprocess.Popen([WEFT_RUN, "-n", "2", STUCK, "exchanges"], env=environment(WEFT_STUCK_AFTER="0.5"),
+        with subprocess.Popen([WEFT_RUN, "-n", "2", STUCK, "exchanges"], env=environment(WEFT_STUCK_AFTER="1"),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
             self.assertEqual(job.stdout.readline(), b"begins\n")
             ranks = Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text().split()
@@ -105,7 +105,7 @@ class Standstill(unittest.TestCase):
                 for rank in ranks:
                     os.kill(int(rank), stop)
                 if stop == signal.SIGSTOP:
-                    time.sleep(1.5)
+                    time.sleep(2.5)
             self.assertEqual((job.communicate(timeout=LIMIT)[1], job.returncode), (b"", 0))
 
     def test_a_rank_without_launcher_reports_by_itself(self):
