@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mpi/ranks.hpp"
+#include "mpi/typed_memory.hpp"
 #include "mpi/types.hpp"
 
 namespace weft {
@@ -33,7 +34,8 @@ TEST(mpi_collective_errors, wrong_arguments_have_their_class) {
     EXPECT_EQ(MPI_Allgatherv(in.data(), 1, MPI_INT, out.data(), negative.data(), in.data(), MPI_INT, all),
               MPI_ERR_COUNT);
     const std::array<MPI_Datatype, 2> types{MPI_INT, MPI_DATATYPE_NULL};
-    EXPECT_EQ(MPI_Alltoallw(in.data(), in.data(), in.data(), types.data(), out.data(), in.data(), in.data(),
+    const std::array<int, 2> ones{1, 1};
+    EXPECT_EQ(MPI_Alltoallw(in.data(), ones.data(), in.data(), types.data(), out.data(), ones.data(), in.data(),
                             types.data(), all),
               MPI_ERR_TYPE);
     EXPECT_EQ(
@@ -134,6 +136,32 @@ TEST(mpi_collective_errors, a_member_that_expects_less_gets_truncate_and_nothing
         },
         unchecked);
   }
+}
+
+// In a ring each rank has two neighbours, and no type for the others.
+TEST(mpi_collective_errors, alltoallw_takes_no_type_beside_a_count_of_0) {
+  run_ranks(3, [](numbers_of_rank mine) {
+    for (const form as : forms) {
+      const auto size = static_cast<std::size_t>(mine.size);
+      const std::size_t next = static_cast<std::size_t>(mine.rank + 1) % size;
+      const std::size_t previous = static_cast<std::size_t>(mine.rank + mine.size - 1) % size;
+      std::vector<int> sent(size), received(size), offsets(size);
+      std::vector<MPI_Datatype> sent_types(size, MPI_DATATYPE_NULL), received_types(size, MPI_DATATYPE_NULL);
+      sent[next] = received[previous] = 1;
+      sent_types[next] = received_types[previous] = MPI_INT;
+      int got = -1;
+      EXPECT_EQ(
+          carry_out(as, MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init, &mine.rank, sent.data(), offsets.data(),
+                    sent_types.data(), &got, received.data(), offsets.data(), received_types.data(), MPI_COMM_WORLD),
+          MPI_SUCCESS);
+      EXPECT_EQ(got, static_cast<int>(previous));
+      received_types[previous] = MPI_DATATYPE_NULL;  // with an element
+      EXPECT_EQ(
+          carry_out(as, MPI_Alltoallw, MPI_Ialltoallw, MPI_Alltoallw_init, &mine.rank, sent.data(), offsets.data(),
+                    sent_types.data(), &got, received.data(), offsets.data(), received_types.data(), MPI_COMM_WORLD),
+          MPI_ERR_TYPE);
+    }
+  });
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ block_buffer::block_buffer(std::size_t members, const program_blocks& of) : list
 void block_buffer::add(std::size_t member, const program_blocks& of) {
   const auto index = static_cast<std::int64_t>(member);
   if (types_.empty() || of.types.has_each()) {
-    const datatype* const found = find_datatype(of.types[member]);
+    // Of no elements, MPI_DATATYPE_NULL is a type as good as any.
+    const bool is_none = of.types.has_each() && of.types[member] == MPI_DATATYPE_NULL && of.counts[index] == 0;
+    const datatype* const found = find_datatype(is_none ? MPI_BYTE : of.types[member]);
     require(check::is_committed(found));
     types_.emplace_back(*found);
   }
