@@ -7,8 +7,10 @@ A changed file reaches all files that include it, however indirectly. Through we
 reaches the files that mention a class of a reached public header. A source of a layer above core reaches the public headers
 that no lower layer includes: those are the layer's. A test is chosen if a file of it is reached, or a file of its subject,
 which its first lines name: `subject: PATH...` in the CMakeLists.txt of a room, in a program of tests/process and in a
-script. A script is chosen only if a file of its subject, or its folder's helpers, changed itself. What lies below all rooms,
-or is not known here, reaches every test.
+script. A program of tests/process that names none has as its subject what its includes reach: all that a message passes, and
+the layers of its public headers. A script is chosen only if a file of its subject, or its folder's helpers, changed itself.
+A change of the way of a message also chooses a few suites of each layer above. What lies below all rooms, or is not known
+here, reaches every test.
 """
 
 import argparse
@@ -22,12 +24,19 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([\w./-]+)[">]', re.MULTILINE)
 SUBJECT = re.compile(r"^(?://|#) subject: +(.+)$", re.MULTILINE)
 CLASS = re.compile(r"^(?:enum )?(?:class|struct|namespace|concept) (?:\[\[nodiscard\]\] )?(\w+)(?! *;)", re.MULTILINE)
 UMBRELLA = "include/weft/weft.hpp"
+COMMON_NAMES = {"weft", "detail", "core", "coll", "fibers", "blocks", "max", "min"}  # their mention says nothing
+OF_NO_LAYER = {"include/weft/handler.hpp"}  # whole in itself, whatever includes it
 EVERYTHING = ("CMakeLists.txt", "CMakePresets.json", "cmake/", "src/CMakeLists.txt", "tests/CMakeLists.txt", "src/base/", "src/test/")
-ABOVE_CORE = ("src/blocking/", "src/graph/", "src/coro/", "src/fiber/")
+ABOVE_CORE = ("src/blocking/", "src/graph/", "src/coro/", "src/fiber/", "src/coll/", "src/mpi/")  # each uses those before it
 LIBRARY = ("include/", "src/")
 # Where fast paths and their general twins are. A room of core's runs again with the library without fast paths.
 FAST_OR_GENERAL = ("src/core/", "src/net/", "include/weft/detail/")
-OF_PROCESS = ["src/core/protocol", "src/core/operation", "src/core/message", "src/net"]  # unless it names its subject
+# All that a message between processes passes: the subject of a program of tests/process that names none.
+OF_PROCESS = ["src/boot", "src/net", "src/core"]
+# Suites of layers above that find most faults of the way of a message: {room: suites}.
+SMOKE = {"fiber": ("fiber", "fiber_steal", "fiber_stolen_messages"), "coll": ("collectives", "straight_bodies", "long_data"),
+         "mpi": ("mpi_point_to_point", "mpi_probes", "mpi_persistent", "mpi_request_threads", "mpi_collectives")}
+OF_SMOKE = ("src/core/fast/", "src/core/protocol/")
 
 
 def git(root, *arguments):
@@ -82,9 +91,9 @@ def headers_of_layer(texts, includers, layer):
     """The public headers that a layer above core includes and no layer below does."""
     def includes(file, folders):
         return any(includer.startswith(folders) for includer in includers.get(file, ()))
-    below = tuple(folder for folder in ("src/base/", "src/boot/", "src/net/", "src/core/", *ABOVE_CORE) if folder != layer)
-    return [file for file in texts if file.startswith("include/weft/") and file != UMBRELLA and "/detail/" not in file and
-            includes(file, layer) and not includes(file, below)]
+    below = ("src/base/", "src/boot/", "src/net/", "src/core/", *ABOVE_CORE[:ABOVE_CORE.index(layer)])
+    return [file for file in texts if file.startswith("include/weft/") and file not in {UMBRELLA, *OF_NO_LAYER} and
+            "/detail/" not in file and includes(file, layer) and not includes(file, below)]
 
 
 def reached(texts, files):
@@ -99,7 +108,7 @@ def reached(texts, files):
         file = left.pop()
         more = includers.get(file, set()) - {UMBRELLA}
         if UMBRELLA in includers.get(file, ()):
-            names = set(CLASS.findall(texts.get(file, ""))) - {"weft", "detail", "core", "fibers"}
+            names = set(CLASS.findall(texts.get(file, ""))) - COMMON_NAMES
             mention = re.compile(rf"\b(?:{'|'.join(sorted(names))})\b") if names else None
             more |= {each for each in behind if mention and mention.search(texts[each])}
         if file.startswith("tests/") and file.endswith(".cpp") and file[:-3] + "hpp" in texts:
@@ -124,6 +133,9 @@ def choose(texts, files):
     everything = next((file for file in files if file.startswith(EVERYTHING) and not file.endswith(".md")), None)
     of_change = reached(texts, files)
     general = any(file.startswith(FAST_OR_GENERAL) for file in files)
+    if any(file.startswith(OF_SMOKE) and not file.endswith(".md") for file in files):
+        patterns |= {rf"^{room}[.](.*/)?({'|'.join(suites)})$" for room, suites in SMOKE.items()}
+        targets |= {f"weft-{room}-tests" for room in SMOKE}
     for file, text in texts.items():
         folder, _, name = file.rpartition("/")
         stem = name.rsplit(".", 1)[0]
