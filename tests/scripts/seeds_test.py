@@ -3,8 +3,10 @@
 # cost: 60
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.
 
-seeds_test.py                              as the tests do: 40 seeds, 200 in long tests, 20 with a sanitizer
+seeds_test.py                              as the tests do: 10 seeds that the commit draws, 200 in long tests, and kept ones
 seeds_test.py --seeds 5000 --first 1000    by hand: any number of them, from any number on
+
+A seed that has failed is added to tests/kept_seeds.json by the change that mends it.
 """
 
 import argparse
@@ -20,6 +22,10 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
+sys.path.insert(0, str(SOURCE / "tools"))
+sys.dont_write_bytecode = True
+import drawn_seeds  # noqa: E402
+
 WORKERS = 2
 SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer on any machine
 
@@ -39,7 +45,7 @@ LEFT_OUT = {
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
 }
-# Tests that take half of the time of a seed: with every tenth seed alone, and why.
+# Tests that take half of the time of a seed: with the first of ten seeds alone, and why.
 SELDOM = {
     "outstanding.lets_an_object_go_that_has_been_seen_to_be_signalled": "the same long message 300 times",
     "ids.of_an_engine_are_found_while_others_come_and_go": "threads and a table, and hardly a message",
@@ -57,7 +63,7 @@ SELDOM = {
 FAILURES = {"failed_reads": "read:2", "failed_writes": "write:2", "gone_reads": "read:2:gone", "gone_writes": "write:2:gone"}
 KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped", *FAILURES)
 SEEDS_PER_SELDOM = 10
-SEEDS_PER_FAILURE = 5  # one failure for so many seeds: 20 seeds see each
+SEEDS_PER_FAILURE = 2  # one failure for so many seeds: 8 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
 
@@ -90,18 +96,18 @@ def program(room):
     return str(BUILD / f"tests/weft-{room.replace('/', '-')}-tests")
 
 
-def failure_of(seed):
-    """The environment and the command that make one copy fail with this seed; none with most seeds."""
-    if seed % SEEDS_PER_FAILURE != 0:
+def failure_of(seed, position):
+    """The environment and the command that make one copy fail with this seed, by its position in the run; none with many."""
+    if position % SEEDS_PER_FAILURE != 0:
         return []
-    choice = list(FAILURES.values())[seed // SEEDS_PER_FAILURE % len(FAILURES)]
+    choice = list(FAILURES.values())[position // SEEDS_PER_FAILURE % len(FAILURES)]
     command = [str(BUILD / "bin/weft-run"), "-n", "2", str(BUILD / "tests/process/sim_failure")]
     return [({**variables(seed), "WEFT_SIM_FAIL": choice, "WEFT_TEST_RANKS": "2"}, command)]
 
 
-def command_lines(seed):
-    """What is run: programs and their filters."""
-    left_out = ":".join(SELDOM) if seed % SEEDS_PER_SELDOM != 0 else ""
+def command_lines(position):
+    """What is run with a seed, by its position in the run: programs and their filters."""
+    left_out = ":".join(SELDOM) if position % SEEDS_PER_SELDOM != 0 else ""
     for room, names in suites().items():
         patterns = [pattern for suite in names for pattern in (f"{suite}.*", f"*/{suite}.*")]
         yield [program(room), "--gtest_brief=1", f"--gtest_filter={':'.join(patterns)}-{left_out}"]
@@ -139,10 +145,11 @@ def run_one(command, seed, chosen):
     return problem, faults
 
 
-def run_seeds(first, count):
+def run_seeds(seeds):
     """All problems, and the faults of all seeds together."""
-    tasks = [(command, seed, chosen) for seed in range(first, first + count)
-             for chosen, command in [*((variables(seed), each) for each in command_lines(seed)), *failure_of(seed)]]
+    tasks = [(command, seed, chosen) for position, seed in enumerate(seeds)
+             for chosen, command in [*((variables(seed), each) for each in command_lines(position)),
+                                     *failure_of(seed, position)]]
     problems, total = [], dict.fromkeys(KINDS, 0)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         runs = [pool.submit(run_one, *task) for task in tasks]
@@ -162,16 +169,12 @@ def run_seeds(first, count):
 
 
 def usual_count():
-    cache = (BUILD / "CMakeCache.txt").read_text()
-    sanitized = re.search(r"^WEFT_SANITIZE:\w+=.+$", cache, re.MULTILINE)
-    if sanitized or "CMAKE_BUILD_TYPE:STRING=Debug" in cache:
-        return 20
-    return 200 if "WEFT_LONG:BOOL=ON" in cache else 40
+    return 200 if "WEFT_LONG:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text() else 10
 
 
 class Seeds(unittest.TestCase):
     def test_everything_communicates_over_a_bad_network_with_every_seed(self):
-        problems, faults = run_seeds(1, usual_count())
+        problems, faults = run_seeds(drawn_seeds.seeds_of_run("seeds_test", usual_count()))
         self.assertEqual(len(problems), 0, "\n\n".join(problems))
         for kind in KINDS:
             self.assertGreater(faults[kind], 0, f"no fault of kind '{kind}' occurred, so nothing was tested with it")
@@ -192,7 +195,7 @@ def main():
     options = parser.parse_args()
     if options.seeds is None and options.first == 1:
         unittest.main()
-    problems, faults = run_seeds(options.first, options.seeds or usual_count())
+    problems, faults = run_seeds(range(options.first, options.first + (options.seeds or usual_count())))
     print(f"{len(problems)} failures; faults: {faults}")
     sys.exit(1 if problems else 0)
 
