@@ -37,7 +37,7 @@ class Package:
 
 def load():
     """The recipe's class, and what it told Spack: names of packages and of variants."""
-    told = {"depends_on": [], "variant": []}
+    told = {"depends_on": [], "variant": [], "license": []}
     stand_in = types.ModuleType("spack.package")
     stand_in.CMakePackage = Package
     stand_in.when = lambda _: Condition()
@@ -68,6 +68,10 @@ class Recipe(unittest.TestCase):
         looked_for = set(re.findall(r"find_package\((\w+)|pkg_check_modules\((\w+)", text))
         names = {first or second for first, second in looked_for}
         self.assertEqual(wanted, {PACKAGES[name] for name in names} - {None})
+
+    def test_its_license_is_that_of_the_project(self):
+        self.assertEqual(load()[1]["license"], ["BSD-3-Clause"])
+        self.assertTrue((SOURCE / "LICENSE").read_text().startswith("BSD 3-Clause License\n"))
 
     def test_it_builds_the_clone_that_it_lies_in(self):
         recipe, _ = load()

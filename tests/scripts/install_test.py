@@ -197,6 +197,13 @@ class InstallTree(unittest.TestCase):
             self.assertTrue(file.startswith(allowed), file)
             self.assertNotRegex(file, r"gtest|test-support|-lib\.a|_test")
 
+    def test_the_license_is_installed_and_no_debug_information(self):
+        self.assertIn("share/doc/weft/LICENSE", self.installed)
+        for file in self.installed:
+            path = self.prefix / file
+            if path.read_bytes()[:4] == b"\x7fELF" or file.endswith(".a"):
+                self.assertNotIn(".debug_info", run("readelf", "--sections", "--wide", path), file)
+
     def test_nothing_installed_names_the_build_tree(self):
         for file in self.installed:
             if file.endswith((".cmake", ".pc")):

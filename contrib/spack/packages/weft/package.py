@@ -16,6 +16,8 @@ class Weft(CMakePackage):
 
     git = Path(__file__).resolve().parents[4].as_uri()
 
+    license("BSD-3-Clause")
+
     version("main", branch="main")
 
     variant("shared", default=False, description="Build the library as a shared one")
