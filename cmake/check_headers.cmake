@@ -1,5 +1,6 @@
-# check_headers: each header compiles alone, from a source that includes it twice and nothing else. A header that some
-# source includes first has been compiled alone by that source, where headers aren't precompiled (preset clang).
+# check_headers: a source that includes a header twice and nothing else shows that the header is whole. With WEFT_LONG each
+# header has such a source, and otherwise those that WEFT_ALONE names; the rest of a folder share one. A header that some
+# source includes first is left out, where a source of its own or a share of its folder's has compiled it.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   src/*.cpp apps/*.cpp programs/*.cpp perf/*.cpp tests/*.cpp)
 set(included_first "")
@@ -10,20 +11,42 @@ foreach(source IN LISTS sources)
   endif()
 endforeach()
 
+# weft_check_headers(name header...): a source of check_headers that includes these, each twice.
+set(checks "")
+function(weft_check_headers name)
+  set(text "")
+  foreach(header IN LISTS ARGN)
+    string(APPEND text "#include \"${PROJECT_SOURCE_DIR}/${header}\"\n#include \"${PROJECT_SOURCE_DIR}/${header}\"\n")
+  endforeach()
+  set(source ${PROJECT_BINARY_DIR}/check_headers/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "${text}")
+  set(checks ${checks} ${source} PARENT_SCOPE)
+endfunction()
+
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   include/*.hpp src/*.hpp apps/*.hpp programs/*.hpp perf/*.hpp tests/*.hpp)
-set(alone "")
+set(folders "")
 foreach(header IN LISTS headers)
   string(REGEX REPLACE "^[a-z]+/" "" included ${header})
-  if(included IN_LIST included_first)
+  get_filename_component(folder ${header} DIRECTORY)
+  string(MAKE_C_IDENTIFIER ${folder} group)
+  if(WEFT_LONG AND included IN_LIST included_first)
     continue()
+  elseif(WEFT_LONG OR header IN_LIST WEFT_ALONE)
+    weft_check_headers(${header} ${header})
+  elseif(header MATCHES "^(include|src)/")
+    list(APPEND folders ${group})
+    list(APPEND headers_of_${group} ${header})
+  elseif(NOT included IN_LIST included_first)
+    weft_check_headers(${header} ${header})
   endif()
-  set(source ${PROJECT_BINARY_DIR}/check_headers/${header}.cpp)
-  file(CONFIGURE OUTPUT ${source}
-    CONTENT "#include \"${PROJECT_SOURCE_DIR}/${header}\"\n#include \"${PROJECT_SOURCE_DIR}/${header}\"\n")
-  list(APPEND alone ${source})
 endforeach()
-add_library(check_headers OBJECT EXCLUDE_FROM_ALL ${alone})
+list(REMOVE_DUPLICATES folders)
+foreach(group IN LISTS folders)
+  weft_check_headers(${group} ${headers_of_${group}})
+endforeach()
+
+add_library(check_headers OBJECT EXCLUDE_FROM_ALL ${checks})
 target_compile_options(check_headers PRIVATE -O0 -g0)
 if(NOT WEFT_LONG)
   # What a header lacks of these is missed then, where no source misses it either; all else is not.

@@ -35,9 +35,19 @@ function(weft_layer name)
   set_property(GLOBAL APPEND PROPERTY WEFT_OBJECTS $<TARGET_OBJECTS:weft_layer_${name}>)
 endfunction()
 
+# weft_compile_alone(source directory...)
+# A source that WEFT_ALONE names is compiled by itself without precompiled headers, as targets of these folders see it.
+function(weft_compile_alone source)
+  file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${source})
+  if(name IN_LIST WEFT_ALONE)
+    set_source_files_properties(${source} DIRECTORY ${ARGN}
+      PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # weft_compile_together(target COUNT source...)
-# Compiles so many sources of a folder at once, which parse the same headers. Each source is right alone, too: preset clang
-# compiles them so.
+# Compiles so many sources of a folder at once, which parse the same headers. Each source is right alone, too: stage clang
+# compiles those so that have changed, and with --long all.
 function(weft_compile_together target count)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_MODE GROUP)
   set(before "")
@@ -53,6 +63,7 @@ function(weft_compile_together target count)
     # The general build, in the top-level CMakeLists.txt, compiles the sources of layers so, too.
     set_source_files_properties(${source} DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}
       PROPERTIES UNITY_GROUP ${group}_${batch})
+    weft_compile_alone(${source} ${CMAKE_CURRENT_SOURCE_DIR})
   endforeach()
 endfunction()
 
@@ -115,6 +126,7 @@ function(weft_time_limit result seconds)
 endfunction()
 
 # weft_process_test(name RANKS 2 3 [LAUNCHERS weft-run hydra] [TIMEOUT 60] [ARGUMENTS ...])
+# Runs with the last of these numbers of ranks, and in long tests with each.
 # Runs the executable `name` as real processes, once for each launcher and number of ranks. WEFT_TEST_RANKS tells it
 # how many it should be, so that it can fail where it finds itself alone.
 function(weft_process_test name)
@@ -130,6 +142,9 @@ function(weft_process_test name)
     set(test_TIMEOUT 60)
   endif()
   weft_time_limit(test_TIMEOUT ${test_TIMEOUT})
+  if(NOT WEFT_LONG)
+    list(GET test_RANKS -1 test_RANKS)
+  endif()
   foreach(launcher IN LISTS test_LAUNCHERS)
     if(launcher STREQUAL "weft-run")
       set(command $<TARGET_FILE:weft-run>)

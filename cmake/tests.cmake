@@ -132,6 +132,7 @@ function(weft_compile_by_letters target)
       string(SUBSTRING ${name} 0 1 group)
     endif()
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    weft_compile_alone(${source} ${CMAKE_CURRENT_SOURCE_DIR})
   endforeach()
 endfunction()
 

@@ -1,5 +1,6 @@
-# subject: tools/test_report.py
-"""tools/test_report.py counts what ran, what failed and what was skipped, from what ctest keeps."""
+# subject: tools/test_report.py tools/slowest.py tools/drawn_seeds.py
+"""tools/test_report.py counts what ran, what failed and what was skipped, from what ctest keeps; tools/slowest.py shows what
+took longest; tools/drawn_seeds.py draws seeds by the commit."""
 
 import os
 import subprocess
@@ -9,6 +10,9 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tools"))
+sys.dont_write_bytecode = True
+import drawn_seeds  # noqa: E402
 
 GOOGLE = """{number}/9 Testing: unit.{name}
 Output:
@@ -62,6 +66,40 @@ class Report(unittest.TestCase):
         text = self.said_of("1/9 Testing: process-am_huge\nOutput:\nskipped: only 3 MiB are available\n<end of output>\n"
                             "Test Pass Reason:\nSkip regular expression found in output.\n")
         self.assertEqual(text, "skipped: process-am_huge: only 3 MiB are available\n0 passed, 0 failed, 1 skipped\n")
+
+
+class Slowest(unittest.TestCase):
+    def test_ten_targets_and_tests_are_shown_and_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = Path(folder)
+            old = "0\t90000\t1\tb.o\tf\n"  # from an earlier build
+            targets = [f"{1000 * each}\t{1000 * each + 500 * each}\t1\t{name}.o\tf\n" for each, name in enumerate("abcdefghijkl")]
+            (build / ".ninja_log").write_text("# ninja log v5\n" + old + "".join(targets))
+            entry = "{0}/2 Testing: unit.{1}\n{0}/2 Test: unit.{1}\nOutput:\nTest time of its own\n<end of output>\nTest time =   {2} sec\n"
+            log = build / "ran-0.log"
+            log.write_text("Start testing\n" + entry.format(1, "short", "0.25") + "----\n\n" + entry.format(2, "long", "3.00") + "----\n")
+            text = subprocess.run([sys.executable, "-B", SOURCE / "tools/slowest.py", build, log], text=True, timeout=60,
+                                  stdout=subprocess.PIPE, check=True).stdout
+            self.assertEqual((build / "slowest.txt").read_text(), text)
+        lines = text.splitlines()
+        self.assertEqual(lines[1], "targets: 12, 33 s one after the other; the slowest:")
+        self.assertEqual([line.split()[-1] for line in lines[2:12]], [f"{name}.o" for name in "lkjihgfedc"])
+        self.assertEqual([line.split()[-1] for line in lines[12:]], ["slowest:", "unit.long", "unit.short"])
+
+
+class Seeds(unittest.TestCase):
+    def test_the_commit_draws_them_and_kept_ones_are_added_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "tests").mkdir()
+            (root / drawn_seeds.KEPT).write_text('{"a_test": [3, 7000000]}')
+            self.assertEqual(drawn_seeds.seeds_of_run("a_test", 4, root), [1, 2, 3, 4, 7000000])  # without git
+            subprocess.run("git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m a", shell=True, cwd=root,
+                           check=True, timeout=60)
+            drawn = drawn_seeds.seeds_of_run("a_test", 4, root)
+            self.assertEqual(drawn, drawn_seeds.seeds_of_run("a_test", 4, root))
+            self.assertEqual(drawn[:4], list(range(drawn[0], drawn[0] + 4)))
+            self.assertLess(drawn[0], drawn_seeds.RANGE)
 
 
 if __name__ == "__main__":
