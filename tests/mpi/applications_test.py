@@ -1,5 +1,6 @@
 # subject: src/mpi apps/mpi apps/dt apps/hpccg
-"""mpi-dt and mpi-hpccg have the known answers, with Weft's MPI and with each other MPI that is installed."""
+"""mpi-dt and mpi-hpccg have the known answers, with Weft's MPI, in long tests with each other MPI of the distribution that is
+installed, and with those that TEST_MPI_PEERS names (differential_test.py)."""
 
 import json
 import os
@@ -14,6 +15,7 @@ BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 GRAPHS = {("BH", "S"): 30892725, ("WH", "S"): 67349758, ("SH", "S"): 58875767, ("SH", "W"): 186944764}
 RESIDUALS = {(10, 10, 20): {"15": None}, (10, 10, 10): {"15": 2.15402e-06}, (20, 30, 10): {"15": 0.578564, "30": 2.14447e-05},
              (32, 32, 32): {"15": 6.24995, "30": 0.00163788, "45": 7.8367e-08}}
+IS_LONG = "WEFT_LONG:BOOL=ON" in (BUILD / "CMakeCache.txt").read_text()
 SECONDS_MAX = 300
 
 
@@ -53,8 +55,12 @@ class Programs(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertIn(f"usage: {program} ", result.stderr)
 
+    @unittest.skipUnless(IS_LONG or os.environ.get("TEST_MPI_PEERS"), "other libraries run them in long tests")
     def test_other_libraries(self):
-        libraries = {"MPICH of the distribution": ("mpicc.mpich", "mpiexec.mpich"), "Open MPI of the distribution": ("mpicc.openmpi", "mpirun.openmpi")}
+        libraries = {}
+        if IS_LONG:
+            libraries = {"MPICH of the distribution": ("mpicc.mpich", "mpiexec.mpich"),
+                         "Open MPI of the distribution": ("mpicc.openmpi", "mpirun.openmpi")}
         for text in os.environ.get("TEST_MPI_PEERS", "").split():
             name, _, programs = text.partition("=")
             libraries[name] = tuple(programs.split(":"))
