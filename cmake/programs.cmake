@@ -1,7 +1,16 @@
 # programs/<name>/ and apps/<name>/, with their folders; perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
 target_link_libraries(weft_program INTERFACE weft weft_internal weft_warnings fmt::fmt Threads::Threads)
-target_include_directories(weft_program INTERFACE ${PROJECT_SOURCE_DIR}/programs)  # number_option.hpp
+target_include_directories(weft_program INTERFACE ${PROJECT_SOURCE_DIR}/programs)  # what they share
+
+# Command lines: CLI11 takes half a minute to optimize, and what it does takes no time.
+if(TARGET CLI11::CLI11)
+  add_library(weft-command-line STATIC EXCLUDE_FROM_ALL programs/command_line.cpp)
+  target_compile_features(weft-command-line PUBLIC cxx_std_20)
+  target_compile_options(weft-command-line PRIVATE -O0 -g0)
+  target_include_directories(weft-command-line PUBLIC ${PROJECT_SOURCE_DIR}/programs)
+  target_link_libraries(weft-command-line PRIVATE CLI11::CLI11 weft_warnings)
+endif()
 
 file(GLOB entries CONFIGURE_DEPENDS programs/*/*.cpp apps/*/*.cpp)
 set(folders "")

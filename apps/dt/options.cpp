@@ -1,11 +1,11 @@
 #include "dt/options.hpp"
 
-#include <CLI/CLI.hpp>
-
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "command_line.hpp"
-#include "number_option.hpp"
 #include "program_version.hpp"
 
 namespace weft_dt {
@@ -25,20 +25,6 @@ const char* find_name(const std::map<std::string, Value>& names, Value value) no
   return "";
 }
 
-// For `transform`: one of these names, and no number, which CLI11's own would also take.
-template <class Value>
-CLI::Validator one_of(const std::map<std::string, Value>& names) {
-  std::string all;
-  for (const auto& [name, value] : names) all += (all.empty() ? "" : ", ") + name;
-  const auto check = [&names, all](std::string& text) -> std::string {
-    const auto found = names.find(text);
-    if (found == names.end()) return "'" + text + "' is none of " + all;
-    text = std::to_string(static_cast<unsigned>(found->second));
-    return {};
-  };
-  return CLI::Validator{check, "one of " + all};
-}
-
 }  // namespace
 
 const char* name_of(graph_kind kind) noexcept { return find_name(kinds, kind); }
@@ -46,35 +32,27 @@ const char* name_of(graph_class of) noexcept { return find_name(classes, of); }
 
 command_line read_command_line(int argc, const char* const* argv) {
   command_line out;
-  unsigned kind = 0, size = 0;
-  std::int64_t expected = 0;
+  std::optional<std::int64_t> expected;
   bool quiet = false;
-  CLI::App app{"Sends arrays along the edges of a graph (NAS DT), with a fiber for each node.", "weft-dt"};
-  app.add_option("GRAPH", kind, "BH: many sources, one sink; WH: one source, many sinks; SH: layers that exchange")
-      ->required()
-      ->transform(one_of(kinds));
-  app.add_option("CLASS", size, "how many nodes, and how long arrays: S, W, A or B")
-      ->required()
-      ->transform(one_of(classes));
-  app.add_option("--workers", out.run.workers, "threads of each process that run fibers")
-      ->transform(weft::number_from(1, 1024))
-      ->capture_default_str();
-  CLI::Option* const expects =
-      app.add_option("--expect", expected, "compare the checksum with this number, not with the published one")
-          ->transform(weft::number_from<std::int64_t>(0, INT64_MAX));
-  CLI::Option* const alone = app.add_flag("--alone", out.run.is_alone, "the arithmetic of the nodes, without messages");
-  alone->excludes(expects);
-  app.add_flag("--json", out.json, "one JSON object instead of text");
-  app.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
-  app.set_version_flag("--version", weft::version_of("weft-dt"));
-  try {
-    app.parse(argc, argv);
-    out.run.kind = static_cast<graph_kind>(kind);
-    out.run.size = static_cast<graph_class>(size);
-    if (expects->count() != 0) out.expected = expected;
-  } catch (const CLI::ParseError& e) {
-    out.exit_code = weft::answer_to(app, e, out.text);
+  weft::command_parser parser{"Sends arrays along the edges of a graph (NAS DT), with a fiber for each node.",
+                              "weft-dt", weft::version_of("weft-dt")};
+  parser
+      .add_choice("GRAPH", out.run.kind, kinds,
+                  "BH: many sources, one sink; WH: one source, many sinks; SH: layers that exchange")
+      .required();
+  parser.add_choice("CLASS", out.run.size, classes, "how many nodes, and how long arrays: S, W, A or B").required();
+  parser.add_number("--workers", out.run.workers, 1, 1024, "threads of each process that run fibers")
+      .with_default(weft::number_text(out.run.workers));
+  const weft::command_option expects = parser.add_number(
+      "--expect", expected, 0, INT64_MAX, "compare the checksum with this number, not with the published one");
+  parser.add_flag("--alone", out.run.is_alone, "the arithmetic of the nodes, without messages").excludes(expects);
+  parser.add_flag("--json", out.json, "one JSON object instead of text");
+  parser.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
+  if (const auto answer = parser.parse(argc, argv)) {
+    out.exit_code = answer->exit_code;
+    out.text = answer->text;
   }
+  if (expected) out.expected = *expected;
   out.show_progress = !quiet;
   return out;
 }

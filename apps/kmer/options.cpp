@@ -1,13 +1,12 @@
 #include "kmer/options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 #include "command_line.hpp"
 #include "kmer/input_error.hpp"
 #include "kmer/kmer.hpp"
-#include "number_option.hpp"
 #include "program_version.hpp"
 
 namespace weft_kmer {
@@ -16,31 +15,29 @@ command_line read_command_line(int argc, const char* const* argv) {
   command_line line;
   count_options& count = line.count;
   bool quiet = false;
-  CLI::App app{"Counts the k-mers of sequencing reads, with all processes and threads that it is given.", "weft-kmer"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", weft::version_of("weft-kmer"));
-  CLI::App* command = app.add_subcommand("count", "Counts the k-mers of FASTA and FASTQ files.");
-  command->add_option("-k", count.k, "bases in a k-mer, 1 to " + std::to_string(k_max))
-      ->transform(weft::number_from(1U, k_max))
-      ->capture_default_str();
-  command->add_option("--threads", count.threads, "threads of each process (default: the processors that it may use)")
-      ->transform(weft::number_from(1, 1024));
-  command->add_flag("--strand", count.strand, "count a k-mer and its reverse complement apart");
-  command->add_flag("--exact", count.exact, "one pass that keeps k-mers seen once (default: two passes with filters)");
-  command->add_option("--counts", count.counts_path, "write each k-mer, a tab and its count to this file")
-      ->check(weft::not_empty());
-  command->add_option("--histogram", count.histogram_path, "write how many k-mers have each count to this file")
-      ->check(weft::not_empty());
-  command->add_option("--min-count", count.count_min, "leave k-mers seen less often out of the files")
-      ->transform(weft::number_from<std::uint64_t>(1, ~std::uint64_t{0}));
-  command->add_flag("--no-progress", quiet, "no progress bar, even on a terminal");
-  command->add_option("files", count.inputs, "FASTA or FASTQ, plain, gzip or bgzip; - is standard input")
-      ->required()
-      ->check(weft::not_empty());
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    line.exit_code = weft::answer_to(app, e, line.text);
+  weft::command_parser parser{"Counts the k-mers of sequencing reads, with all processes and threads that it is given.",
+                              "weft-kmer", weft::version_of("weft-kmer")};
+  weft::command_parser& command = parser.add_subcommand("count", "Counts the k-mers of FASTA and FASTQ files.");
+  command.add_number("-k", count.k, 1U, k_max, "bases in a k-mer, 1 to " + std::to_string(k_max))
+      .with_default(std::to_string(count.k));
+  command.add_number("--threads", count.threads, 1, 1024,
+                     "threads of each process (default: the processors that it may use)");
+  command.add_flag("--strand", count.strand, "count a k-mer and its reverse complement apart");
+  command.add_flag("--exact", count.exact, "one pass that keeps k-mers seen once (default: two passes with filters)");
+  command.add_text("--counts", count.counts_path, "write each k-mer, a tab and its count to this file",
+                   weft::check_not_empty);
+  command.add_text("--histogram", count.histogram_path, "write how many k-mers have each count to this file",
+                   weft::check_not_empty);
+  command.add_number("--min-count", count.count_min, 1, ~std::uint64_t{0},
+                     "leave k-mers seen less often out of the files");
+  command.add_flag("--no-progress", quiet, "no progress bar, even on a terminal");
+  command
+      .add_texts("files", count.inputs, "FASTA or FASTQ, plain, gzip or bgzip; - is standard input",
+                 weft::check_not_empty)
+      .required();
+  if (const auto answer = parser.parse(argc, argv)) {
+    line.exit_code = answer->exit_code;
+    line.text = answer->text;
   }
   count.show_progress = !quiet;
   return line;

@@ -1,9 +1,9 @@
 #include "uts/options.hpp"
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
 
 #include "command_line.hpp"
-#include "number_option.hpp"
 #include "program_version.hpp"
 
 namespace weft_uts {
@@ -19,14 +19,14 @@ void check_end(const tree_options& tree) {
   const std::string advice = ": give --nodes-max, after which the search gives up";
   const bool is_binomial = tree.type != tree_type::geometric && tree.branching * tree.children >= 1;
   if (is_binomial) {
-    throw CLI::ValidationError{"-q",
-                               "a node has -q times -m children, and from 1 on the tree has no expected end" + advice};
+    throw weft::command_mistake{"-q",
+                                "a node has -q times -m children, and from 1 on the tree has no expected end" + advice};
   }
   const bool rises =
       tree.type == tree_type::geometric && tree.shape == tree_shape::exponential && tree.root_children <= 1;
-  throw CLI::ValidationError{rises ? "-b" : "-d",
-                             rises ? "an exponential tree with -b up to 1 has no expected end" + advice
-                                   : "the tree has more than 10^16 nodes" + advice};
+  throw weft::command_mistake{rises ? "-b" : "-d",
+                              rises ? "an exponential tree with -b up to 1 has no expected end" + advice
+                                    : "the tree has more than 10^16 nodes" + advice};
 }
 
 }  // namespace
@@ -37,54 +37,40 @@ command_line read_command_line(int argc, const char* const* argv) {
   unsigned type = static_cast<unsigned>(tree.type);
   unsigned shape = static_cast<unsigned>(tree.shape);
   bool quiet = false;
-  CLI::App app{"Counts the nodes of an unbalanced tree, with all processes and threads that it is given.", "weft-uts"};
-  app.add_option("-t", type, "0 binomial, 1 geometric, 2 hybrid: first geometric, then binomial")
-      ->transform(weft::number_from(0, 2))
-      ->capture_default_str();
-  app.add_option("-a", shape, "of a geometric tree: 0 linear, 1 exponential, 2 cyclic, 3 fixed")
-      ->transform(weft::number_from(0, 3))
-      ->capture_default_str();
-  app.add_option("-b", tree.root_children, "children of the root, b0")
-      ->transform(weft::number_from(0.0, 1e6))
-      ->capture_default_str();
-  app.add_option("-r", tree.seed, "seed of the root")
-      ->transform(weft::number_from(0, 0x7fffffff))
-      ->capture_default_str();
-  app.add_option("-d", tree.depth, "depth of a geometric tree, about")
-      ->transform(weft::number_from(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-q", tree.branching, "of a binomial tree: how likely a node has children")
-      ->transform(weft::number_from(0.0, 1.0))
-      ->capture_default_str();
-  app.add_option("-m", tree.children, "of a binomial tree: how many it has then")
-      ->transform(weft::number_from(0, 1000))
-      ->capture_default_str();
-  app.add_option("-f", tree.shift, "of a hybrid tree: the part of its depth where it turns binomial")
-      ->transform(weft::number_from(0.0, 1.0))
-      ->capture_default_str();
-  app.add_option("--workers", out.search.workers, "threads of each process that run fibers")
-      ->transform(weft::number_from(1, 1024))
-      ->capture_default_str();
-  app.add_option("--fibers", out.search.fibers, "fibers of each worker that walk")
-      ->transform(weft::number_from(1, 100000))
-      ->capture_default_str();
-  app.add_option("--chunk", out.search.chunk, "nodes that are stolen at a time, at most")
-      ->transform(weft::number_from(1, 64))
-      ->capture_default_str();
-  CLI::Option* const bound = app.add_option("--nodes-max", out.search.nodes_max, "give up a tree that has more nodes")
-                                 ->transform(weft::number_from<std::uint64_t>(1, ~std::uint64_t{0} - 1));
-  app.add_flag("--sequential", out.sequential, "a plain traversal by one thread, to compare with");
-  app.add_flag("--verify", out.verify, "fail unless this is a known tree, and the counts are the known ones");
-  app.add_flag("--json", out.json, "one JSON object instead of text");
-  app.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
-  app.set_version_flag("--version", weft::version_of("weft-uts"));
+  weft::command_parser parser{
+      "Counts the nodes of an unbalanced tree, with all processes and threads that it is given.", "weft-uts",
+      weft::version_of("weft-uts")};
+  const auto add = [&parser](const char* name, auto& number, auto min, auto max, const char* help) {
+    parser.add_number(name, number, min, max, help).with_default(weft::number_text(number));
+  };
+  add("-t", type, 0, 2, "0 binomial, 1 geometric, 2 hybrid: first geometric, then binomial");
+  add("-a", shape, 0, 3, "of a geometric tree: 0 linear, 1 exponential, 2 cyclic, 3 fixed");
+  add("-b", tree.root_children, 0.0, 1e6, "children of the root, b0");
+  add("-r", tree.seed, 0, 0x7fffffff, "seed of the root");
+  add("-d", tree.depth, 1, 1 << 20, "depth of a geometric tree, about");
+  add("-q", tree.branching, 0.0, 1.0, "of a binomial tree: how likely a node has children");
+  add("-m", tree.children, 0, 1000, "of a binomial tree: how many it has then");
+  add("-f", tree.shift, 0.0, 1.0, "of a hybrid tree: the part of its depth where it turns binomial");
+  add("--workers", out.search.workers, 1, 1024, "threads of each process that run fibers");
+  add("--fibers", out.search.fibers, 1, 100000, "fibers of each worker that walk");
+  add("--chunk", out.search.chunk, 1, 64, "nodes that are stolen at a time, at most");
+  const weft::command_option bound = parser.add_number("--nodes-max", out.search.nodes_max, 1, ~std::uint64_t{0} - 1,
+                                                       "give up a tree that has more nodes");
+  parser.add_flag("--sequential", out.sequential, "a plain traversal by one thread, to compare with");
+  parser.add_flag("--verify", out.verify, "fail unless this is a known tree, and the counts are the known ones");
+  parser.add_flag("--json", out.json, "one JSON object instead of text");
+  parser.add_flag("--no-progress", quiet, "no progress line, even on a terminal");
+  auto answer = parser.parse(argc, argv);
   try {
-    app.parse(argc, argv);
     tree.type = static_cast<tree_type>(type);
     tree.shape = static_cast<tree_shape>(shape);
-    if (bound->count() == 0) check_end(tree);
-  } catch (const CLI::ParseError& e) {
-    out.exit_code = weft::answer_to(app, e, out.text);
+    if (!answer && !bound.is_given()) check_end(tree);
+  } catch (const weft::command_mistake& mistake) {
+    answer = parser.refuse(mistake);
+  }
+  if (answer) {
+    out.exit_code = answer->exit_code;
+    out.text = answer->text;
   }
   out.show_progress = !quiet;
   return out;

@@ -1,12 +1,15 @@
 // weft-info: what this Weft is, what it finds on this machine, how it is configured, which way a message goes.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "program_version.hpp"
 #include "weft-info/info.hpp"
 #include "weft/error.hpp"
@@ -44,26 +47,28 @@ int main(int argc, char** argv) {
   bool config = false;
   std::vector<std::string> explain;
   std::optional<std::uint32_t> ranks;
-  CLI::App app{"Tells what this Weft is, what it finds on this machine, and how it is configured.", "weft-info"};
-  app.add_flag("--config", config, "list every WEFT_* variable with type, default, value here, meaning and bounds");
-  CLI::Option* const option =
-      app.add_option(
-             "--explain", explain,
-             "in a job: which way a message of SIZE bytes from rank 0 to RANK goes, and why not another; or, with "
-             "the name of an operation instead of RANK, which algorithm a collective takes, and what it costs")
-          ->expected(1, 2)
-          ->type_name("RANK|OPERATION SIZE");
-  app.add_option("--ranks", ranks, "with --explain OPERATION: among so many ranks, and not those of the job")
-      ->needs(option);
-  app.set_version_flag("--version", version);
+  weft::command_parser parser{"Tells what this Weft is, what it finds on this machine, and how it is configured.",
+                              "weft-info", version};
+  parser.add_flag("--config", config, "list every WEFT_* variable with type, default, value here, meaning and bounds");
+  const weft::command_option option = parser.add_texts(
+      "--explain", explain,
+      "in a job: which way a message of SIZE bytes from rank 0 to RANK goes, and why not another; or, with "
+      "the name of an operation instead of RANK, which algorithm a collective takes, and what it costs");
+  option.values(1, 2).shown_as("RANK|OPERATION SIZE");
+  parser
+      .add_number("--ranks", ranks, 0, std::numeric_limits<std::uint32_t>::max(),
+                  "with --explain OPERATION: among so many ranks, and not those of the job")
+      .needs(option);
+  if (const auto answer = parser.parse(argc, argv)) {
+    if (answer->mistake.empty())
+      fmt::print("{}", answer->text);
+    else
+      fmt::print(stderr, "weft-info: {} (see weft-info --help)\n", answer->mistake);
+    return answer->exit_code;
+  }
   try {
-    app.parse(argc, argv);
     run(config, explain, ranks);
     return 0;
-  } catch (const CLI::ParseError& problem) {
-    if (problem.get_exit_code() == 0) return app.exit(problem);
-    fmt::print(stderr, "weft-info: {} (see weft-info --help)\n", problem.what());
-    return 2;
   } catch (const weft::error& problem) {
     fmt::print(stderr, "weft-info: {}\n", problem.what());
     return problem.code() == weft::errc::configuration || problem.code() == weft::errc::invalid_argument ? 2 : 1;

@@ -1,11 +1,11 @@
-// Options that several subcommands have. Includes CLI11, so that only the sources of the command line include this.
+// Options that several subcommands have.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "weft-perf/options.hpp"
 
 namespace weft::perf {
@@ -22,19 +22,9 @@ struct texts {
 inline const std::map<std::string, bench_options::pinning> pinnings{{"core", bench_options::pinning::core},
                                                                     {"none", bench_options::pinning::none}};
 
-/// An option with a few values that have names: help and refusals say them.
-template <class Out, class Value>
-CLI::Option* add_choice(CLI::App& to, const std::string& name, Out& out, const std::map<std::string, Value>& values,
-                        const std::string& description) {
-  return to
-      .add_option_function<std::string>(
-          name, [&](const std::string& chosen) { out = values.at(chosen); }, description)
-      ->check(CLI::IsMember(values));
-}
-
 /// The form of figures, and rounds.
-void add_common(CLI::App& to, options& out);
+void add_common(command_parser& parser, options& out);
 /// Adds the subcommands that hold Weft against other libraries, and what they start.
-void add_comparisons(CLI::App& app, options& out, texts& text);
+void add_comparisons(command_parser& parser, options& out, texts& text);
 
 }  // namespace weft::perf

@@ -1,10 +1,13 @@
 #include "weft-perf/options.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
+#include <string>
 
-#include "number_option.hpp"
 #include "program_version.hpp"
 #include "weft-perf/option_groups.hpp"
 
@@ -35,154 +38,126 @@ std::size_t size_of(const std::string& text, const char* option) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit = text.substr(digits);
   const int shift = unit == "KiB" ? 10 : unit == "MiB" ? 20 : unit == "GiB" ? 30 : unit.empty() || unit == "B" ? 0 : -1;
-  if (digits == 0 || digits > 12 || shift < 0) throw CLI::ValidationError(option, "'" + text + "' is no size");
+  if (digits == 0 || digits > 12 || shift < 0) throw command_mistake(option, "'" + text + "' is no size");
   const std::size_t bytes = std::stoull(text.substr(0, digits)) << shift;
   if (bytes == 0 || bytes > std::size_t{1} << 40) {
-    throw CLI::ValidationError(option, "'" + text + "' is not from 1 byte to 1024 GiB");
+    throw command_mistake(option, "'" + text + "' is not from 1 byte to 1024 GiB");
   }
   return bytes;
 }
 
-void add_layout(CLI::App& to, options& out, texts& text) {
-  to.add_option(
+void add_layout(command_parser& parser, options& out, texts& text) {
+  parser.add_text(
       "--layout", text.layout,
       "BLOCK:STRIDE, as in 8:16: sends and receives whose bytes lie in blocks, packed and unpacked by a layout");
-  add_choice(to, "--layout-at", out.bench.blocks.at, ends_of_messages,
-             "both, sender or receiver: the ends at which the bytes lie in blocks");
-  to.add_flag("--by-loops", out.bench.blocks.by_loops,
-              "without a layout: the program packs and unpacks whole messages by loops");
+  parser.add_choice("--layout-at", out.bench.blocks.at, ends_of_messages,
+                    "both, sender or receiver: the ends at which the bytes lie in blocks");
+  parser.add_flag("--by-loops", out.bench.blocks.by_loops,
+                  "without a layout: the program packs and unpacks whole messages by loops");
 }
 
 void set_layout(const std::string& text, strided& out) {
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) throw CLI::ValidationError("--layout", "'" + text + "' is not BLOCK:STRIDE");
+  if (colon == std::string::npos) throw command_mistake("--layout", "'" + text + "' is not BLOCK:STRIDE");
   out.block_bytes = size_of(text.substr(0, colon), "--layout");
   out.stride_bytes = size_of(text.substr(colon + 1), "--layout");
   if (out.stride_bytes < out.block_bytes)
-    throw CLI::ValidationError("--layout", "'" + text + "': blocks that are longer than the stride overlap");
+    throw command_mistake("--layout", "'" + text + "': blocks that are longer than the stride overlap");
 }
 
-void add_transport(CLI::App& to, texts& text) {
-  to.add_option("--transport", text.transport, "as WEFT_TRANSPORT");
-  to.add_option("--provider", text.provider, "as WEFT_OFI_PROVIDER");
+void add_transport(command_parser& parser, texts& text) {
+  parser.add_text("--transport", text.transport, "as WEFT_TRANSPORT");
+  parser.add_text("--provider", text.provider, "as WEFT_OFI_PROVIDER");
 }
 
-void add_measuring(CLI::App& to, options& out, texts& text) {
-  add_common(to, out);
-  to.add_option("--sizes,--size", text.sizes, "bytes of a message: 8, 64KiB, 1MiB; several with commas")
-      ->delimiter(',');
-  to.add_option("--threads", out.threads, "threads of each process; several with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 1024));
-  add_choice(to, "--mode", out.mode, modes,
-             "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all");
-  add_choice(to, "--memory", out.memory, memories, "ordinary, or weft: allocated by the library");
-  add_choice(to, "--pin", out.bench.pin, pinnings,
-             "core: each thread to a core, another one than its partner's; or none");
-  to.add_option("--yield-after", out.bench.yield_after,
-                "looks in vain before a thread gives way (0: threads that share cores take turns)");
-  add_transport(to, text);
-  to.add_flag("--verify", out.verify, "fill every message and look at every byte that arrives");
+void add_measuring(command_parser& parser, options& out, texts& text) {
+  add_common(parser, out);
+  parser.add_texts("--sizes,--size", text.sizes, "bytes of a message: 8, 64KiB, 1MiB; several with commas")
+      .with_commas();
+  parser.add_numbers("--threads", out.threads, 1, 1024, "threads of each process; several with commas");
+  parser.add_choice(
+      "--mode", out.mode, modes,
+      "processes: one thread each; threads-dedicated: a device for each thread; threads-shared: one for all");
+  parser.add_choice("--memory", out.memory, memories, "ordinary, or weft: allocated by the library");
+  parser.add_choice("--pin", out.bench.pin, pinnings,
+                    "core: each thread to a core, another one than its partner's; or none");
+  parser.add_number("--yield-after", out.bench.yield_after, 0, std::numeric_limits<std::uint32_t>::max(),
+                    "looks in vain before a thread gives way (0: threads that share cores take turns)");
+  add_transport(parser, text);
+  parser.add_flag("--verify", out.verify, "fill every message and look at every byte that arrives");
 }
 
-void add_operation(CLI::App& to, options& out) {
-  add_choice(to, "--operation", out.operation, operations,
-             "am, sendrecv, receiver-first or ordered; the first two unless given");
+void add_operation(command_parser& parser, options& out) {
+  parser.add_choice("--operation", out.operation, operations,
+                    "am, sendrecv, receiver-first or ordered; the first two unless given");
 }
 
-void add_long_messages(CLI::App& to, options& out) {
-  const auto choose = [&](const std::vector<std::string>& chosen) {
-    out.bench.long_messages.clear();
-    for (const std::string& each : chosen) out.bench.long_messages.push_back(all_long_messages.at(each));
-  };
-  to.add_option_function<std::vector<std::string>>(
-        "--long-messages", choose,
-        "how messages longer than a packet travel, as WEFT_LONG_MESSAGES; of several with commas, each has a round in "
-        "turn")
-      ->delimiter(',')
-      ->check(CLI::IsMember(all_long_messages));
+void add_long_messages(command_parser& parser, options& out) {
+  parser.add_choices(
+      "--long-messages", out.bench.long_messages, all_long_messages,
+      "how messages longer than a packet travel, as WEFT_LONG_MESSAGES; of several with commas, each has a "
+      "round in turn");
 }
 
-void add_window(CLI::App& to, options& out) {
-  to.add_option("--window", out.windows, "messages before an answer is awaited; several with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 1 << 20));
+void add_window(command_parser& parser, options& out) {
+  parser.add_numbers("--window", out.windows, 1, 1 << 20, "messages before an answer is awaited; several with commas");
 }
 
-void add_attentiveness(CLI::App& app, options& out, texts& text) {
-  CLI::App& to = *app.add_subcommand("attentiveness", "how long messages wait while the threads of devices compute");
-  add_common(to, out);
-  add_transport(to, text);
-  to.add_option("--threads", out.threads, "threads that compute and make progress in turns; several with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 64));
-  to.add_option("--devices", out.devices, "devices that they share, at most one each; several with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 62));
-  to.add_option_function<std::vector<std::string>>(
-        "--policies",
-        [&](const std::vector<std::string>& chosen) {
-          out.policies.clear();
-          for (const std::string& each : chosen) out.policies.push_back(policies.at(each));
-        },
-        "several with commas; all of them unless given")
-      ->delimiter(',')
-      ->check(CLI::IsMember(policies));
-  to.add_option("--handler-us", out.handler_us, "microseconds that handling a message takes (0)")
-      ->transform(number_from(0.0, 1e6));
-  to.add_option("--task-us", out.task_us, "microseconds that a task takes, on average")
-      ->transform(number_from(1.0, 1e6));
+void add_attentiveness(command_parser& app, options& out, texts& text) {
+  command_parser& parser =
+      app.add_subcommand("attentiveness", "how long messages wait while the threads of devices compute");
+  add_common(parser, out);
+  add_transport(parser, text);
+  parser.add_numbers("--threads", out.threads, 1, 64,
+                     "threads that compute and make progress in turns; several with commas");
+  parser.add_numbers("--devices", out.devices, 1, 62, "devices that they share, at most one each; several with commas");
+  parser.add_choices("--policies", out.policies, policies, "several with commas; all of them unless given");
+  parser.add_number("--handler-us", out.handler_us, 0.0, 1e6, "microseconds that handling a message takes (0)");
+  parser.add_number("--task-us", out.task_us, 1.0, 1e6, "microseconds that a task takes, on average");
 }
 
-void add_subcommands(CLI::App& app, options& out, texts& text) {
-  CLI::App& limits = *app.add_subcommand("limits", "what the machine allows; runs alone, without a launcher");
+void add_subcommands(command_parser& app, options& out, texts& text) {
+  command_parser& limits = app.add_subcommand("limits", "what the machine allows; runs alone, without a launcher");
   add_common(limits, out);
-  CLI::App& latency = *app.add_subcommand("latency", "messages to and fro");
-  CLI::App& rate = *app.add_subcommand("rate", "small messages, many at once, for a fixed time");
-  CLI::App& bandwidth = *app.add_subcommand("bandwidth", "large messages, several at once");
-  CLI::App& put = *app.add_subcommand("put", "puts, at the origin and visible at the target, and gets");
-  CLI::App& ring = *app.add_subcommand("ring", "a message that goes round all ranks, which wait by device::wait");
-  for (CLI::App* each : {&latency, &rate, &bandwidth, &put, &ring}) add_measuring(*each, out, text);
-  for (CLI::App* each : {&latency, &rate, &bandwidth, &ring}) add_operation(*each, out);
-  for (CLI::App* each : {&latency, &bandwidth}) add_long_messages(*each, out);
-  for (CLI::App* each : {&rate, &bandwidth, &put}) add_window(*each, out);
-  for (CLI::App* each : {&latency, &rate}) {
+  command_parser& latency = app.add_subcommand("latency", "messages to and fro");
+  command_parser& rate = app.add_subcommand("rate", "small messages, many at once, for a fixed time");
+  command_parser& bandwidth = app.add_subcommand("bandwidth", "large messages, several at once");
+  command_parser& put = app.add_subcommand("put", "puts, at the origin and visible at the target, and gets");
+  command_parser& ring = app.add_subcommand("ring", "a message that goes round all ranks, which wait by device::wait");
+  for (command_parser* each : {&latency, &rate, &bandwidth, &put, &ring}) add_measuring(*each, out, text);
+  for (command_parser* each : {&latency, &rate, &bandwidth, &ring}) add_operation(*each, out);
+  for (command_parser* each : {&latency, &bandwidth}) add_long_messages(*each, out);
+  for (command_parser* each : {&rate, &bandwidth, &put}) add_window(*each, out);
+  for (command_parser* each : {&latency, &rate}) {
     each->add_flag("--plain", out.uses_defaults,
                    "as a plain program: threads wait by device::wait, on the cores that the launcher gives them");
   }
-  bandwidth.add_option("--pieces", text.pieces, "messages are lists of pieces of so many bytes, at both sides");
-  for (CLI::App* each : {&latency, &bandwidth}) add_layout(*each, out, text);
+  bandwidth.add_text("--pieces", text.pieces, "messages are lists of pieces of so many bytes, at both sides");
+  for (command_parser* each : {&latency, &bandwidth}) add_layout(*each, out, text);
   rate.add_flag("--stream", out.stream, "active messages without windows: the transport alone holds them back");
   put.add_flag("--touch", out.touch, "the origin writes and the target reads the data each time, outside the time");
-  CLI::App& wait = *app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
+  command_parser& wait = app.add_subcommand("wait", "what an idle wait costs, and how long a wake-up takes");
   add_common(wait, out);
   add_transport(wait, text);
   add_attentiveness(app, out, text);
-  CLI::App& hooks = *app.add_subcommand("hooks", "how soon hooks notice that a task is over; runs without a launcher");
+  command_parser& hooks =
+      app.add_subcommand("hooks", "how soon hooks notice that a task is over; runs without a launcher");
   add_common(hooks, out);
-  hooks.add_option("--threads", out.threads, "threads that make progress, where they are what varies; with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 62));
-  CLI::App& fibers = *app.add_subcommand(
+  hooks.add_numbers("--threads", out.threads, 1, 62,
+                    "threads that make progress, where they are what varies; with commas");
+  command_parser& fibers = app.add_subcommand(
       "fibers", "user-level threads: switches and signals, without a launcher; messages between them, as two ranks");
   add_common(fibers, out);
   add_transport(fibers, text);
-  fibers
-      .add_option("--writes", out.fibers.writes,
-                  "to random places of 1 GiB, by a fiber before each message; with commas")
-      ->delimiter(',')
-      ->transform(number_from(0, 1 << 24));
-  fibers.add_option("--sizes", text.sizes, "bytes of a message, whole words; several with commas")->delimiter(',');
-  fibers.add_option("--workers", out.fibers.workers, "of each rank; 0: one for each of its cores; several with commas")
-      ->delimiter(',')
-      ->transform(number_from(0, 64));
+  fibers.add_numbers("--writes", out.fibers.writes, 0, 1 << 24,
+                     "to random places of 1 GiB, by a fiber before each message; with commas");
+  fibers.add_texts("--sizes", text.sizes, "bytes of a message, whole words; several with commas").with_commas();
+  fibers.add_numbers("--workers", out.fibers.workers, 0, 64,
+                     "of each rank; 0: one for each of its cores; several with commas");
   fibers.add_flag("--progress-thread", out.fibers.progress_thread, "a thread makes progress, and the workers none");
-  fibers.add_option("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
-  fibers
-      .add_option("--fibers", out.fibers.counts,
-                  "of each of two ranks; without a launcher, these beside as many threads; with commas")
-      ->delimiter(',')
-      ->transform(number_from(1, 1 << 22));
+  fibers.add_text("--peers", out.peers_folder, "folder of the sources that are compiled for peers");
+  fibers.add_numbers("--fibers", out.fibers.counts, 1, 1 << 22,
+                     "of each of two ranks; without a launcher, these beside as many threads; with commas");
   add_comparisons(app, out, text);
 }
 
@@ -198,24 +173,37 @@ void check_together(const options& chosen) {
   const bool has_modes = chosen.command != "attentiveness" && chosen.command != "hooks" &&
                          chosen.command != "collectives" && chosen.command != "resources";
   if (threaded && has_modes && chosen.mode == mode::processes) {
-    throw CLI::ValidationError("--threads",
-                               "several threads need --mode threads-dedicated or threads-shared; several processes "
-                               "come with weft-run -n");
+    throw command_mistake("--threads",
+                          "several threads need --mode threads-dedicated or threads-shared; several processes "
+                          "come with weft-run -n");
   }
   if (chosen.stream && chosen.operation.value_or(operation::am) != operation::am) {
-    throw CLI::ValidationError("--stream", "only active messages need no receives, so only they can stream");
+    throw command_mistake("--stream", "only active messages need no receives, so only they can stream");
   }
-  if (threaded && chosen.command == "ring") throw CLI::ValidationError("--threads", "one of each rank is in the ring");
+  if (threaded && chosen.command == "ring") throw command_mistake("--threads", "one of each rank is in the ring");
   const strided& blocks = chosen.bench.blocks;
   if (blocks.block_bytes == 0) {
     if (blocks.by_loops || blocks.at != strided::ends::both)
-      throw CLI::ValidationError(blocks.by_loops ? "--by-loops" : "--layout-at", "it needs --layout BLOCK:STRIDE");
+      throw command_mistake(blocks.by_loops ? "--by-loops" : "--layout-at", "it needs --layout BLOCK:STRIDE");
     return;
   }
   if (chosen.operation == operation::am)
-    throw CLI::ValidationError("--layout", "a layout is measured by sends and receives, not by active messages");
+    throw command_mistake("--layout", "a layout is measured by sends and receives, not by active messages");
   if (chosen.bench.piece_bytes != 0)
-    throw CLI::ValidationError("--layout", "messages lie either in the blocks of a layout or in --pieces");
+    throw command_mistake("--layout", "messages lie either in the blocks of a layout or in --pieces");
+}
+
+// What follows from several options. Throws command_mistake.
+void set_from_all(const texts& text, options& out) {
+  for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each, "--sizes"));
+  if (!text.pieces.empty()) out.bench.piece_bytes = size_of(text.pieces, "--pieces");
+  if (!text.layout.empty()) set_layout(text.layout, out.bench.blocks);
+  if (out.command == "ring") out.uses_defaults = true;
+  if (out.uses_defaults) {
+    out.bench.pin = bench_options::pinning::none;
+    if (out.mode == mode::processes) out.mode = mode::threads_dedicated;
+  }
+  check_together(out);
 }
 
 }  // namespace
@@ -223,32 +211,26 @@ void check_together(const options& chosen) {
 std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   options out;
   texts text;
-  CLI::App app{
+  command_parser parser{
       "Measures Weft, the machine, and what else moves messages here.\n"
       "latency, rate, bandwidth, put, ring, wait and attentiveness run as ranks: weft-run -n 2 weft-perf latency",
-      "weft-perf"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", version_of("weft-perf"));
+      "weft-perf", version_of("weft-perf")};
+  add_subcommands(parser, out, text);
+  auto answer = parser.parse(argc, argv);
   try {
-    add_subcommands(app, out, text);
-    app.parse(argc, argv);
-    for (const std::string& each : text.sizes) out.sizes.push_back(size_of(each, "--sizes"));
-    if (!text.pieces.empty()) out.bench.piece_bytes = size_of(text.pieces, "--pieces");
-    if (!text.layout.empty()) set_layout(text.layout, out.bench.blocks);
-    out.command = app.get_subcommands().front()->get_name();
-    if (out.command == "ring") out.uses_defaults = true;
-    if (out.uses_defaults) {
-      out.bench.pin = bench_options::pinning::none;
-      if (out.mode == mode::processes) out.mode = mode::threads_dedicated;
+    if (!answer) {
+      out.command = parser.chosen_subcommand();
+      set_from_all(text, out);
     }
-    check_together(out);
-  } catch (const CLI::ParseError& problem) {
-    const bool asked = problem.get_exit_code() == 0;
-    if (asked)
-      (void)app.exit(problem);
+  } catch (const command_mistake& mistake) {
+    answer = parser.refuse(mistake);
+  }
+  if (answer) {
+    if (answer->mistake.empty())
+      std::fputs(answer->text.c_str(), stdout);
     else
-      std::fprintf(stderr, "weft-perf: %s (see weft-perf --help)\n", problem.what());
-    exit_code = asked ? 0 : 2;
+      std::fprintf(stderr, "weft-perf: %s (see weft-perf --help)\n", answer->mistake.c_str());
+    exit_code = answer->exit_code;
     return std::nullopt;
   }
   set_environment(text);

@@ -2,27 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <memory>
 #include <string_view>
 #include <utility>
 
-#include "number_option.hpp"
+#include "command_line.hpp"
 #include "program_version.hpp"
 
 namespace weft::run {
 namespace {
-
-class help_format final : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: weft-run -n N [options] program [arguments...]\n";
-  }
-};
 
 std::string check_assignment(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -126,55 +117,49 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
   options result;
   std::string bind = "auto";
   std::string sim;
-  CLI::App app{
+  command_parser parser{
       "Starts a program as several ranks on this machine.\n"
       "The job ends with the first rank that fails, and with its exit code.",
-      "weft-run"};
-  app.formatter(std::make_shared<help_format>());
-  app.add_option("-n,--ranks", result.ranks, "how many processes to start")
-      ->required()
-      ->check(CLI::Range(1U, ranks_max))
-      ->option_text("N");
-  app.add_flag("--prefix", result.prefix, "put the rank in front of every line of output");
-  app.add_option(
-         "--bind", bind,
-         "pin each rank: auto (its share of the cores, the default), none, hwthread, core, socket, numa; core:2 is "
-         "two cores each")
-      ->check(check_bind)
-      ->option_text("WHAT");
-  app.add_option("--timeout", result.timeout_s, "end the job after so many seconds (exit code 124)")
-      ->transform(number_from(0.001, 1e9))
-      ->option_text("SECONDS");
-  app.add_option("--grace", result.grace_s, "between asking ranks to end and killing them (5)")
-      ->transform(number_from(0.0, 1e6))
-      ->option_text("SECONDS");
-  app.add_option("--notice", result.notice_s,
-                 "say which ranks still run when no other has ended for so long; 0 says nothing (60)")
-      ->transform(number_from(0.0, 1e9))
-      ->option_text("SECONDS");
-  app.add_option("--linger", result.linger_s,
-                 "end the job when ranks still run and no other has ended for so long (exit code 124)")
-      ->transform(number_from(0.001, 1e9))
-      ->option_text("SECONDS");
-  // Options with values collect greedily; each -x takes one.
-  app.add_option("-x,--env", result.environment, "set a variable for the program; may be repeated")
-      ->allow_extra_args(false)
-      ->check(check_assignment)
-      ->option_text("NAME=VALUE");
-  app.add_flag("--sim{drawn}", sim, "a simulated network, which shows mistakes of order and retries; SEED replays one")
-      ->option_text("[=SEED]");
-  app.add_flag("--mpi", result.mpi, "run a program of another MPI library of the standard ABI with Weft's");
-  app.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
-  app.set_version_flag("--version", version_of("weft-run"));
-  app.prefix_command();
-  app.footer("Signals are passed on to the ranks; a second interrupt kills them. Standard input goes to rank 0.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    if (problem.get_exit_code() != 0) {
-      return refuse(count_of_ranks_elsewhere(argc, argv).value_or(problem.what()), exit_code);
+      "weft-run", version_of("weft-run")};
+  parser.set_usage("Usage: weft-run -n N [options] program [arguments...]\n");
+  parser.add_number("-n,--ranks", result.ranks, 1, ranks_max, "how many processes to start").required().shown_as("N");
+  parser.add_flag("--prefix", result.prefix, "put the rank in front of every line of output");
+  parser
+      .add_text(
+          "--bind", bind,
+          "pin each rank: auto (its share of the cores, the default), none, hwthread, core, socket, numa; core:2 is "
+          "two cores each",
+          check_bind)
+      .shown_as("WHAT");
+  parser.add_number("--timeout", result.timeout_s, 0.001, 1e9, "end the job after so many seconds (exit code 124)")
+      .shown_as("SECONDS");
+  parser.add_number("--grace", result.grace_s, 0.0, 1e6, "between asking ranks to end and killing them (5)")
+      .shown_as("SECONDS");
+  parser
+      .add_number("--notice", result.notice_s, 0.0, 1e9,
+                  "say which ranks still run when no other has ended for so long; 0 says nothing (60)")
+      .shown_as("SECONDS");
+  parser
+      .add_number("--linger", result.linger_s, 0.001, 1e9,
+                  "end the job when ranks still run and no other has ended for so long (exit code 124)")
+      .shown_as("SECONDS");
+  parser
+      .add_repeated("-x,--env", result.environment, "set a variable for the program; may be repeated", check_assignment)
+      .shown_as("NAME=VALUE");
+  parser
+      .add_flag_with_value("--sim", "drawn", sim,
+                           "a simulated network, which shows mistakes of order and retries; SEED replays one")
+      .shown_as("[=SEED]");
+  parser.add_flag("--mpi", result.mpi, "run a program of another MPI library of the standard ABI with Weft's");
+  parser.add_flag("-q,--quiet", result.quiet, "say nothing of one's own about ranks that fail");
+  parser.allow_rest();
+  parser.set_footer(
+      "Signals are passed on to the ranks; a second interrupt kills them. Standard input goes to rank 0.");
+  if (const auto answer = parser.parse(argc, argv)) {
+    if (!answer->mistake.empty()) {
+      return refuse(count_of_ranks_elsewhere(argc, argv).value_or(answer->mistake), exit_code);
     }
-    (void)app.exit(problem);
+    std::fputs(answer->text.c_str(), stdout);
     exit_code = 0;
     return std::nullopt;
   }
@@ -185,7 +170,7 @@ std::optional<options> parse_options(int argc, char** argv, int& exit_code) {
       return refuse("--sim=" + sim + " is no seed: give a whole number from 1 on, or --sim alone", exit_code);
     }
   }
-  std::vector<std::string> command = app.remaining();
+  std::vector<std::string> command = parser.rest();
   if (!command.empty() && command.front() == "--")
     command.erase(command.begin());
   else if (!command.empty() && command.front().starts_with('-'))

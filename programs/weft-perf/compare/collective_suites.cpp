@@ -5,11 +5,11 @@
 
 #include "weft-perf/compare/compare.hpp"
 #include "weft-perf/compare/suites.hpp"
+#include "weft-perf/report/clock.hpp"
 
 namespace weft::perf {
 namespace {
 
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
 constexpr const char* message_claim = "message";
 
 constexpr std::array collectives{kind::barrier,   kind::broadcast, kind::reduce,        kind::allreduce,

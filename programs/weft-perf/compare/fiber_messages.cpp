@@ -16,17 +16,12 @@
 #include "weft-perf/compare/fibers.hpp"
 #include "weft-perf/compare/launch.hpp"
 #include "weft-perf/compare/peers.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-double ns_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::nano>(clock::now() - begin).count();
-}
 
 /// The point of one line of figures.
 struct message_point {
@@ -65,9 +60,9 @@ class random_writes {
 };
 
 // A message: the receiver checks its first word. One word stays on the fiber's stack.
-class message {
+class message_words {
  public:
-  explicit message(std::size_t bytes) : more_(bytes > sizeof word_ ? bytes / sizeof word_ : 0) {}
+  explicit message_words(std::size_t bytes) : more_(bytes > sizeof word_ ? bytes / sizeof word_ : 0) {}
   [[nodiscard]] std::uint64_t& word() noexcept { return more_.empty() ? word_ : more_.front(); }
   [[nodiscard]] std::span<std::uint64_t> all() noexcept {
     return more_.empty() ? std::span{&word_, 1} : std::span{more_};
@@ -95,8 +90,8 @@ double messages(runtime& rt, device& own, const message_point& of, double second
   std::atomic<bool> is_over{false};
   const auto lead = [&](std::uint64_t tag) {
     std::uint64_t random = tag;
-    message out{of.bytes};
-    message back{of.bytes};
+    message_words out{of.bytes};
+    message_words back{of.bytes};
     std::uint64_t round = 0;
     std::uint64_t bad = 0;
     for (std::uint64_t is_last = 0; is_last == 0; ++round) {
@@ -114,8 +109,8 @@ double messages(runtime& rt, device& own, const message_point& of, double second
   };
   const auto follow = [&](std::uint64_t tag) {
     std::uint64_t random = tag;
-    message in{of.bytes};
-    message back{of.bytes};
+    message_words in{of.bytes};
+    message_words back{of.bytes};
     for (bool is_last = false; !is_last;) {
       static_cast<void>(through.recv(peer, in.all(), {.tag = tag}));
       is_last = (in.word() & 1) != 0;

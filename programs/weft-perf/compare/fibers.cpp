@@ -14,18 +14,13 @@
 #include "weft-perf/compare/peers.hpp"
 #include "weft-perf/limits/handover.hpp"
 #include "weft-perf/limits/limits.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-double ns_since(clock::time_point begin) {
-  return std::chrono::duration<double, std::nano>(clock::now() - begin).count();
-}
 
 // Looks at the clock are rarer than switches.
 constexpr std::uint64_t stride = 64;

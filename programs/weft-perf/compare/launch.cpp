@@ -1,4 +1,5 @@
 #include "weft-perf/compare/launch.hpp"
+#include "weft-perf/report/clock.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -22,8 +23,6 @@ extern char** environ;
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 std::vector<std::string> environment_with(const variables& more) {
   std::vector<std::string> out;

@@ -3,13 +3,12 @@
 
 #include "weft-perf/compare/compare.hpp"
 #include "weft-perf/compare/suites.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 
 namespace weft::perf {
 namespace {
-
-constexpr std::size_t kib = 1024, mib = 1024 * kib;
 
 struct measured {
   const char* claim;

@@ -2,11 +2,10 @@
 
 #include "weft-perf/compare/compare.hpp"
 #include "weft-perf/compare/peers.hpp"
+#include "weft-perf/report/clock.hpp"
 
 namespace weft::perf {
 namespace {
-
-constexpr std::size_t kib = 1024;
 
 // The points of one thread and those of many are launched apart: an MPI library is faster where it need not lock.
 

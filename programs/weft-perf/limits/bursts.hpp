@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft-perf/report/clock.hpp"
+
 namespace weft::perf {
 
 /// The fastest of the bursts that were added, in units of work a second.
@@ -46,7 +48,6 @@ class best_burst {
 /// were only few, as other programs had the cores, it continues for up to five times as long.
 template <class Piece>
 [[nodiscard]] best_burst bursts_of(double seconds, Piece&& piece) {
-  using clock = std::chrono::steady_clock;
   best_burst out;
   constexpr unsigned bursts_min = 16;
   const auto begin = clock::now();

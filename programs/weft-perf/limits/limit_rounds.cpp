@@ -8,17 +8,17 @@
 namespace weft::perf {
 namespace {
 
-constexpr double seconds = 0.02;  // of a limit in a round
+constexpr double round_seconds = 0.02;  // of a limit in a round
 
 double measure_limit(const point& of, const std::string& name, std::size_t bytes) {
   if (of.blocks.block_bytes != 0) {
     return limits::pack_and_unpack({.block_bytes = of.blocks.block_bytes, .stride_bytes = of.blocks.stride_bytes},
-                                   bytes, seconds);
+                                   bytes, round_seconds);
   }
-  if (name == "cells") return limits::cell_stream(seconds);
-  if (name == "packets") return limits::copy_through_packets(bytes, seconds);
-  if (name == "memcpy repeated") return limits::copy(limits::state::repeated, bytes, seconds);
-  return limits::cross_memory_copy(name == "cross-memory copy by both", bytes, seconds);
+  if (name == "cells") return limits::cell_stream(round_seconds);
+  if (name == "packets") return limits::copy_through_packets(bytes, round_seconds);
+  if (name == "memcpy repeated") return limits::copy(limits::state::repeated, bytes, round_seconds);
+  return limits::cross_memory_copy(name == "cross-memory copy by both", bytes, round_seconds);
 }
 
 template <class Visit>

@@ -8,6 +8,7 @@
 
 #include "weft-perf/commands.hpp"
 #include "weft-perf/limits/handover.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 
 namespace weft::perf {
@@ -24,7 +25,6 @@ struct limit {
 
 std::vector<limit> all_limits(double seconds) {
   using namespace limits;
-  constexpr std::size_t kib = 1024;
   std::vector<limit> out{
       {"handover", "ns", 64, 2, false, measure_handover_here},
       {"cells", "cell/s", 64, 2, true, [=] { return cell_stream(seconds); }},

@@ -11,13 +11,9 @@
 #include <new>
 #include <thread>
 
+#include "weft-perf/report/clock.hpp"
+
 namespace weft::perf::limits {
-
-using clock = std::chrono::steady_clock;
-
-[[nodiscard]] inline double seconds_since(clock::time_point begin) {
-  return std::chrono::duration<double>(clock::now() - begin).count();
-}
 
 /// Whole pages, as `buffers` of messages have them, each written once.
 class touched_memory {

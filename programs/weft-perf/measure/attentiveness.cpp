@@ -14,13 +14,13 @@
 
 #include "weft-perf/commands.hpp"
 #include "weft-perf/measure/team.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 
 namespace weft::perf {
 namespace {
 
-using clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t messages_max = std::size_t{1} << 16;  // of a round
@@ -50,7 +50,7 @@ struct setting {
   [[nodiscard]] bool computes() const { return threads < core_count(); }
 };
 
-std::uint64_t now_ns() { return static_cast<std::uint64_t>(nanoseconds{clock::now().time_since_epoch()}.count()); }
+std::uint64_t time_stamp() { return static_cast<std::uint64_t>(nanoseconds{clock::now().time_since_epoch()}.count()); }
 
 // A device, and the lock that its threads would wait for.
 struct guarded {
@@ -67,11 +67,11 @@ class waits final : public completion {
 
   answer signal(completion_record&& record) noexcept override {
     const completion_record message{std::move(record)};
-    const std::uint64_t here = now_ns();
+    const std::uint64_t here = time_stamp();
     // [attentiveness.begin] relaxed: hands out numbers; [attentiveness.note] publishes the times noted there.
     const std::uint64_t index = begun_.fetch_add(1, std::memory_order_relaxed);
     if (index < ns_.size()) ns_[index] = here > message.tag() ? static_cast<double>(here - message.tag()) : 1.0;
-    while (now_ns() < here + handler_ns_) {
+    while (time_stamp() < here + handler_ns_) {
     }
     // [attentiveness.note] release -> [attentiveness.count]: the time that each waited.
     handled_.fetch_add(1, std::memory_order_release);
@@ -198,7 +198,7 @@ std::uint64_t send_some(team& all, std::uint32_t id, std::span<const std::uint32
   do {
     std::this_thread::sleep_for(between_messages);
     const std::uint32_t to = devices[count % devices.size()];
-    while (dev.post_am(all.partner(), {id}, const_buffer_ref{}, sent, {.tag = now_ns(), .device = to}).is_retry()) {
+    while (dev.post_am(all.partner(), {id}, const_buffer_ref{}, sent, {.tag = time_stamp(), .device = to}).is_retry()) {
       dev.progress();
     }
     ++count;

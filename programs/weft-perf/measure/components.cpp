@@ -14,6 +14,7 @@
 #include "core/memory/packet_pool.hpp"
 #include "net/packet_stride.hpp"
 #include "weft-perf/limits/handover.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/detail/laned_queue.hpp"
 #include "weft/detail/raw_record.hpp"
@@ -22,8 +23,6 @@
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t batch = 4096;
 

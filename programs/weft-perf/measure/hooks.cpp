@@ -12,14 +12,13 @@
 #include <thread>
 
 #include "weft-perf/commands.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 double now_ns() { return std::chrono::duration<double, std::nano>(clock::now().time_since_epoch()).count(); }
 
@@ -142,17 +141,17 @@ double poll(device& dev, double seconds) {
   return calls;
 }
 
-void poll_by_threads(std::deque<device>& devices, std::uint32_t threads, double seconds) {
+void poll_by_threads(std::deque<device>& polled_devices, std::uint32_t threads, double seconds) {
   std::vector<std::jthread> all;
   for (std::uint32_t i = 0; i < threads; ++i) {
-    all.emplace_back([&devices, i, seconds] {
+    all.emplace_back([&polled_devices, i, seconds] {
       const pinned_here pinned{i};
-      poll(devices[i % devices.size()], seconds);
+      poll(polled_devices[i % polled_devices.size()], seconds);
     });
   }
 }
 
-enum class varied : std::uint8_t { call, tasks, delay, threads, task_class, devices, requests };
+enum class varied : std::uint8_t { call, tasks, delay, threads, task_class, device_count, requests };
 
 struct hook_point {
   varied parameter;
@@ -172,16 +171,16 @@ double median_of(const std::deque<lateness>& late, const hook_point& of) {
 
 /// ns: of a call of progress, or how late a task's end is noticed.
 double measure(runtime& rt, const hook_point& of, double seconds) {
-  const bool has_own = of.parameter == varied::devices;
-  std::deque<device> devices;
+  const bool has_own = of.parameter == varied::device_count;
+  std::deque<device> polled_devices;
   std::deque<lateness> late;
   for (std::uint32_t i = 0; i < (has_own ? of.threads : 1); ++i) {
-    devices.emplace_back(rt, device_options{.shared = of.parameter == varied::threads});
+    polled_devices.emplace_back(rt, device_options{.shared = of.parameter == varied::threads});
     late.emplace_back();
   }
   std::optional<requests> asked;
   hooks added;
-  device& dev = devices.front();
+  device& dev = polled_devices.front();
   switch (of.parameter) {
     case varied::call:
       for (std::uint32_t i = 0; i < of.tasks; ++i)
@@ -190,11 +189,12 @@ double measure(runtime& rt, const hook_point& of, double seconds) {
     case varied::task_class: add_class(dev, late.front(), of.tasks, added); break;
     case varied::requests: asked.emplace(dev, late.front(), of.tasks, added); break;
     default:
-      for (std::size_t i = 0; i < devices.size(); ++i) add_tasks(devices[i], late[i], of.tasks, of.delay_ns, added);
+      for (std::size_t i = 0; i < polled_devices.size(); ++i)
+        add_tasks(polled_devices[i], late[i], of.tasks, of.delay_ns, added);
   }
   if (of.parameter == varied::call) return seconds * 1e9 / poll(dev, seconds);
   if (of.parameter == varied::threads || has_own) {
-    poll_by_threads(devices, of.threads, seconds);
+    poll_by_threads(polled_devices, of.threads, seconds);
   } else {
     poll(dev, seconds);
   }
@@ -215,7 +215,7 @@ std::vector<hook_point> points_of(const options& chosen) {
   }
   for (const std::uint32_t count : threads) out.push_back({varied::threads, "threads", tasks_usual, count});
   for (const std::uint32_t count : counts) out.push_back({varied::task_class, "class", count});
-  for (const std::uint32_t count : threads) out.push_back({varied::devices, "devices", tasks_usual, count});
+  for (const std::uint32_t count : threads) out.push_back({varied::device_count, "devices", tasks_usual, count});
   for (const std::uint32_t count : counts) out.push_back({varied::requests, "requests", count});
   return out;
 }

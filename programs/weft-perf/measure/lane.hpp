@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weft-perf/measure/spin_phase.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::perf {
@@ -157,7 +158,6 @@ struct lane_result {
 /// Calls `exchange(last)` for `seconds` and counts the calls; the last one has `last` set. The clock is read seldom.
 template <class Exchange>
 [[nodiscard]] lane_result timed(double seconds, Exchange&& exchange) {
-  using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
   const auto since = [](clock::time_point then) { return std::chrono::duration<double>(clock::now() - then).count(); };
   std::uint64_t count = 0;

@@ -9,6 +9,7 @@
 #include "weft-perf/commands.hpp"
 #include "weft-perf/limits/limit_rounds.hpp"
 #include "weft-perf/measure/bench.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 
@@ -25,7 +26,6 @@ std::vector<kind> kinds_of(const options& chosen) {
 
 std::vector<std::size_t> sizes_of(const options& chosen, kind metric) {
   if (!chosen.sizes.empty()) return chosen.sizes;
-  constexpr std::size_t kib = 1024;
   if (metric == kind::bandwidth || metric == kind::put_rate) return {4 * kib, 64 * kib, 1024 * kib, 16 * 1024 * kib};
   return {8};
 }

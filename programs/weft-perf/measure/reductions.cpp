@@ -6,6 +6,7 @@
 #include "weft-perf/measure/content.hpp"
 #include "weft-perf/measure/loops.hpp"
 #include "weft-perf/measure/typed_reductions.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 
@@ -13,8 +14,6 @@ namespace weft::perf {
 namespace {
 
 constexpr double part_aimed_at = 0.7;
-constexpr std::size_t kib = 1024;
-
 // One type and operation.
 struct measured_reduction {
   std::string name;

@@ -10,15 +10,12 @@
 
 #include "weft-perf/measure/bench.hpp"
 #include "weft-perf/measure/collective_calls.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft/collectives.hpp"
 #include "weft/group.hpp"
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 // A message that each rank passes on to the next one. Threads wait as a program without tricks does.
 class ring {

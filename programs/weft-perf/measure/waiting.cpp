@@ -8,15 +8,12 @@
 #include "weft-perf/commands.hpp"
 #include "weft-perf/limits/limits.hpp"
 #include "weft-perf/measure/team.hpp"
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/figures.hpp"
 #include "weft-perf/report/machine.hpp"
 
 namespace weft::perf {
 namespace {
-
-using clock = std::chrono::steady_clock;
-
-double seconds_since(clock::time_point begin) { return std::chrono::duration<double>(clock::now() - begin).count(); }
 
 double seconds_on_core() {
   timespec spent{};

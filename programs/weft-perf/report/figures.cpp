@@ -1,4 +1,5 @@
 #include "weft-perf/report/figures.hpp"
+#include "weft-perf/report/clock.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "weft-perf/report/clock.hpp"
 #include "weft-perf/report/machine.hpp"
 
 namespace weft::perf {
@@ -146,7 +148,6 @@ std::string readable(double value, const std::string& unit) {
 }
 
 std::string readable_size(std::uint64_t bytes) {
-  constexpr std::uint64_t kib = 1024;
   if (bytes >= kib * kib && bytes % (kib * kib) == 0) return fmt::format("{} MiB", bytes / (kib * kib));
   return bytes >= kib && bytes % kib == 0 ? fmt::format("{} KiB", bytes / kib) : fmt::format("{} B", bytes);
 }
