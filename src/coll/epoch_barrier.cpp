@@ -66,7 +66,11 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
     numbers_.fail(record.error());
   } else {
     numbers_.pass_barrier();
-    while (kept_run* const each = take_open()) each->release(errc::none);
+    // [barrier.open] seq_cst <- [barrier.late]: a start that this thread doesn't see counted sees its number open.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (late_count_.load(std::memory_order_relaxed) != 0) {  // [hint] ordered by the fence
+      while (kept_run* const each = take_open()) each->release(errc::none);
+    }
   }
   // [barrier.end] release -> [barrier.idle]: all that was done here. The last access.
   running_.fetch_sub(1, std::memory_order_release);
@@ -76,12 +80,16 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
 void epoch_barrier::start_when_open(kept_run& late) noexcept {
   {
     const std::lock_guard locked{late_mutex_};
+    late_count_.fetch_add(1, std::memory_order_relaxed);  // [locked]
+    // [barrier.late] seq_cst -> [barrier.open]: counted before the look at the numbers.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (numbers_.failure() == errc::none && !numbers_.is_open(late.numbers().last())) {
       late.numbers().next_late = nullptr;
       *last_late_ = &late;
       last_late_ = &late.numbers().next_late;
       return;
     }
+    late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   }
   late.release(numbers_.failure());
 }
@@ -93,6 +101,7 @@ kept_run* epoch_barrier::take_open() noexcept {
   if (numbers_.failure() == errc::none && !numbers_.is_open(first->numbers().last())) return nullptr;
   first_late_ = first->numbers().next_late;
   if (first_late_ == nullptr) last_late_ = &first_late_;
+  late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   return first;
 }
 
@@ -102,6 +111,7 @@ bool epoch_barrier::try_remove(kept_run& late) noexcept {
     if (*link != &late) continue;
     *link = late.numbers().next_late;
     if (*link == nullptr) last_late_ = link;
+    late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
     return true;
   }
   return false;

@@ -53,6 +53,7 @@ class epoch_barrier final : public completion {
   std::uint64_t tag_ = 0;
   std::atomic<std::uint32_t> running_{0};  // starts of the graph whose signal has not returned
   std::mutex late_mutex_;
+  std::atomic<std::uint32_t> late_count_{0};  // of starts in the list; its writers hold the mutex
   kept_run* first_late_ = nullptr;
   kept_run** last_late_ = &first_late_;
   graph graph_;
