@@ -107,6 +107,45 @@ TEST(mpi_collective_overlap, a_persistent_collective_starts_again_with_what_its_
   });
 }
 
+TEST(mpi_collective_overlap, persistent_collectives_are_started_in_an_order_of_each_ranks_own) {
+  for (const std::uint32_t size : {2U, 3U, 5U}) {
+    run_ranks(size, [](numbers_of_rank mine) {
+      constexpr int many = 60;
+      MPI_Comm copy = MPI_COMM_NULL;
+      ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &copy), MPI_SUCCESS);
+      std::vector<int> sent(many), sums(many), from(many);
+      std::vector<MPI_Request> kept;
+      for (int i = 0; i < many; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        EXPECT_EQ(MPI_Allreduce_init(&sent[at], &sums[at], 1, MPI_INT, MPI_SUM, copy, MPI_INFO_NULL,
+                                     &kept.emplace_back(MPI_REQUEST_NULL)),
+                  MPI_SUCCESS);
+        EXPECT_EQ(MPI_Bcast_init(&from[at], 1, MPI_INT, i % mine.size, copy, MPI_INFO_NULL,
+                                 &kept.emplace_back(MPI_REQUEST_NULL)),
+                  MPI_SUCCESS);
+      }
+      EXPECT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);  // it lives until they are freed
+      std::mt19937 random{static_cast<unsigned>(mine.rank)};
+      for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < many; ++i) {
+          sent[static_cast<std::size_t>(i)] = round + i + mine.rank;
+          from[static_cast<std::size_t>(i)] = i % mine.size == mine.rank ? 100 * round + i : -1;
+        }
+        std::vector<std::size_t> order(kept.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::shuffle(order.begin(), order.end(), random);
+        for (const std::size_t each : order) EXPECT_EQ(MPI_Start(&kept[each]), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Waitall(2 * many, kept.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        for (int i = 0; i < many; ++i) {
+          EXPECT_EQ(sums[static_cast<std::size_t>(i)], mine.size * (round + i) + mine.size * (mine.size - 1) / 2);
+          EXPECT_EQ(from[static_cast<std::size_t>(i)], 100 * round + i);
+        }
+      }
+      for (MPI_Request& each : kept) EXPECT_EQ(MPI_Request_free(&each), MPI_SUCCESS);
+    });
+  }
+}
+
 TEST(mpi_collective_overlap, a_rank_that_is_thousands_of_collectives_ahead_waits_for_no_other_one) {
   run_ranks(2, [](numbers_of_rank mine) {
     constexpr int many = 5000;  // tags repeat after 4096 of them

@@ -6,6 +6,7 @@
 #include "mpi/message/post.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
+#include "weft/group.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -19,10 +20,12 @@ class started_collective final : public request_part {
   collective_parts parts_;
 };
 
+// Members may start their persistent requests in different orders (MPI 5.0, 6.13), but make them in one. So each has a
+// group of its own, in which its starts are numbered.
 class kept_collective final : public request_part {
  public:
-  kept_collective(const collective& of, communicator& in, collective_parts&& parts)
-      : parts_{std::move(parts)}, runs_{of.keep(in.members, options_of_start)} {}
+  kept_collective(const collective& kept, communicator& comm, collective_parts&& parts)
+      : parts_{std::move(parts)}, members_{comm.members.dup()}, runs_{kept.keep(members_, options_of_start)} {}
 
   int start(rank_state& rank, request& of) override {
     static_cast<void>(runs_.start(rank.signals, &of));
@@ -31,6 +34,7 @@ class kept_collective final : public request_part {
 
  private:
   collective_parts parts_;  // outlives the runs
+  weft::group members_;
   persistent_collective runs_;
 };
 

@@ -19,6 +19,8 @@ constexpr std::array known_hints{
     known_hint{"mpi_assert_no_any_source", &communicator_hints::no_any_source},
     known_hint{"mpi_assert_no_any_tag", &communicator_hints::no_any_tag},
     known_hint{"mpi_assert_exact_length", &communicator_hints::exact_length},
+    known_hint{"mpi_assert_strict_persistent_collective_ordering",
+               &communicator_hints::strict_persistent_collective_ordering},
 };
 
 }  // namespace

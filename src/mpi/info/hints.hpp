@@ -11,11 +11,12 @@ namespace weft::mpi {
 class info;
 
 /// Aligned so that an atomic of it takes one instruction, also with clang.
-struct alignas(4) communicator_hints {
+struct alignas(8) communicator_hints {
   bool allow_overtaking = false;  ///< messages need not be matched in the order in which they were sent
   bool no_any_source = false;     ///< no receive has MPI_ANY_SOURCE
   bool no_any_tag = false;        ///< no receive has MPI_ANY_TAG
   bool exact_length = false;      ///< a message is as long as its receive buffer
+  bool strict_persistent_collective_ordering = false;  ///< members start persistent collectives in one order
 
   /// Whether messages need not be ordered, and no receive has a wildcard: an unordered engine does.
   [[nodiscard]] bool allow_unordered() const noexcept { return allow_overtaking && no_any_source && no_any_tag; }
