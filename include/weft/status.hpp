@@ -9,9 +9,9 @@ namespace weft {
 /// The resource that was short when a post answered `retry`. Nothing happened then; the caller may post again.
 enum class shortage : std::uint8_t {
   none = 0,
-  ring,        ///< the ring to the peer is full: the peer has to make progress
-  lock,        ///< another thread held a lock at this moment: of the ring to this peer, or in matching
-  packets,     ///< the packet pool is empty: packets are under way or held by received messages
+  ring,     ///< the ring to the peer is full, or too much of ordered engines is under way: both have to make progress
+  lock,     ///< another thread held a lock at this moment: of the ring to this peer, or in matching
+  packets,  ///< the packet pool is empty: packets are under way or held by received messages
   operations,  ///< no room for more long operations (`WEFT_STATE_BYTES_MAX`, `WEFT_OPERATIONS_MAX`)
   receives,    ///< no room for more receives (`WEFT_STATE_BYTES_MAX`, `WEFT_RECEIVES_MAX`)
 };

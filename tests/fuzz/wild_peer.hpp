@@ -34,6 +34,7 @@ class wild_peer {
       header.kind |= (header.sequence >> 4 & 7) << 8 | (header.sequence & 0xfU) << 12;
       header.sequence %= 16;
     }
+    if (core::is_for_engine(header.kind)) header.sequence += core::first_order_number - 1;  // often the next one
     header.tag = word(in);
     const core::wire kind = core::kind_of(header.kind);
     if ((kind == core::wire::chunk || kind == core::wire::last_chunk) && how >= 128) {

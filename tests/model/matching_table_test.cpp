@@ -287,6 +287,7 @@ TEST_F(model_matching_table, cancelling_breaks_where_nobody_asks_what_is_meant) 
 // The posts of three threads to one target. Each number that was used is used once, and none is left out.
 class numbered_posts {
  public:
+  numbered_posts() { next_->add_credits(0, most); }
   /// A post that has an operation. `is_refused`: its message finds no room. **Returns** whether the number is used.
   bool post(bool is_refused, bool may_refuse) {
     std::uint32_t number = 0;
@@ -300,7 +301,7 @@ class numbered_posts {
     std::uint32_t number = 0;
     if (!next_->try_close(0, number)) return false;
     if (!is_refused) use(number);
-    next_->open(0, number, !is_refused);
+    next_->open(0, !is_refused);
     return !is_refused;
   }
   void check_all(unsigned sent) const {
@@ -325,6 +326,31 @@ class numbered_posts {
   kept_until_the_end<numbers> next_{1u, first};
   std::uint64_t used_[most] = {};
 };
+
+// Posts that may not be refused take numbers before there are credits. The numbers with a credit are the oldest ones,
+// and each credit is for one number.
+void credits_are_for_the_oldest_numbers() {
+  constexpr std::uint32_t first = 0xffffffff;
+  kept_until_the_end<numbers> next{1u, first};
+  std::uint32_t taken[2] = {};
+  bool is_refused = false;
+  threads([&] { check(next->try_take_owed(0, taken[0]), "closed"); },
+          [&] {
+            std::uint32_t number = 0;
+            is_refused = !next->try_take(0, number);
+            taken[1] = number;
+            if (is_refused) check(next->try_take_owed(0, taken[1]), "closed");
+          },
+          [&] { next->add_credits(0, 1); });
+  check(taken[0] != taken[1], "a number twice");
+  const bool is_first[2] = {next->has_credit_for(0, first), next->has_credit_for(0, first + 1)};
+  check(is_first[0] && !is_first[1], "the credit is not for the oldest number");
+  check(is_refused || taken[1] == first, "a number was taken with the credit of another one");
+  check(next->credits(0) == -1, "a number or a credit is lost");
+  next->add_credits(0, 3);
+  check(next->credits(0) == 2 && next->has_credit_for(0, first + 1), "credits are lost");
+  check(next->take_credits(0) == 2 && next->credits(0) == 0, "credits are lost");
+}
 
 void numbers_go_out_once() {
   numbered_posts posts;
@@ -358,9 +384,31 @@ void numbers_are_closed_for_one_post() {
   posts.check_all(sent[0] + sent[1] + sent[2]);
 }
 
+// One thread posts without an operation, one brings credits, one takes back what is left: none is lost.
+void credits_are_kept_while_the_numbers_are_closed() {
+  constexpr std::uint32_t first = 0xffffffff;
+  kept_until_the_end<numbers> next{1u, first};
+  next->add_credits(0, 1);
+  std::uint32_t used = 0;
+  std::uint32_t taken = 0;
+  threads(
+      [&] {
+        std::uint32_t number = 0;
+        if (!next->try_close(0, number)) return;
+        next->open(0, true);
+        used = 1;
+      },
+      [&] { next->add_credits(0, 2); }, [&] { taken = next->take_credits(0); });
+  check(next->credits(0) + static_cast<std::int32_t>(taken + used) == 3, "a credit is lost, or there twice");
+  std::uint32_t number = 0;
+  check(next->try_take_owed(0, number) && number == first + used, "a number is left out");
+}
+
 TEST_F(model_matching_table, the_numbers_hold_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{{"once", numbers_go_out_once, brief},
-                                      {"closed", numbers_are_closed_for_one_post, brief}};
+                                      {"closed", numbers_are_closed_for_one_post, brief},
+                                      {"credits", credits_are_for_the_oldest_numbers, brief},
+                                      {"closed credits", credits_are_kept_while_the_numbers_are_closed, brief}};
   const planting_report report = plant_bugs(programs, {"/ordered_numbers.hpp"});
   std::cout << report;
   EXPECT_TRUE(report.right) << report;

@@ -118,7 +118,7 @@ void arrive_without_a_node(engine& at, message& mine, pair_list& out) {
     static_cast<void>(out.last().got->read());
   }
   add_released(released, out);
-  if (result == match_result::none) {
+  if (result == match_result::none || result == match_result::early) {
     check(arrive(at, mine, out) != match_result::refused, "a message in its turn is refused");
   } else {
     check(result == match_result::matched, "a message in its turn is refused");
@@ -332,7 +332,7 @@ void withdrawn_while_in_use() {
   pair_list pairs[2];
   engine::message_list messages;
   engine::node* receives = nullptr;
-  const auto take_all = [&] { return shared->take_all(messages, receives); };
+  const auto take_all = [&] { return shared->take_all(messages, receives, [](std::uint32_t, std::uint32_t) {}); };
   threads(
       [&] {
         sent[1].is(0, 7, 1, 1);  // an early one
@@ -365,6 +365,7 @@ void numbered_and_matched(bool used_in_vain) {
   constexpr std::uint32_t first = 0xffff'ffff;
   shared_engine shared(1u, first);
   kept_until_the_end<numbers> next(1u, first);
+  next->add_credits(0, 3);
   message sent[3];
   receive posted[3];
   pair_list pairs[3];
@@ -447,9 +448,8 @@ TEST_F(model_ordered_matching, holds_and_no_planted_bug_goes_unnoticed) {
   };
   const std::vector<dropped_check> checks{
       {"ordered.still", [](std::uint64_t, std::uint64_t) -> std::uint64_t { return number_of_engine; }}};
-  const planting_report report = plant_bugs(
-      programs, {"/ordered_matching.hpp", "/posted_receives.hpp", "/handover_lock.hpp", "/ordered_numbers.hpp"}, {},
-      checks);
+  const planting_report report =
+      plant_bugs(programs, {"/ordered_matching.hpp", "/posted_receives.hpp", "/handover_lock.hpp"}, {}, checks);
   std::cout << report;
   EXPECT_TRUE(report.right) << report;
 }

@@ -11,6 +11,7 @@
 #include "core/api/post_send_recv.hpp"
 #include "core/device/device_state.hpp"
 #include "core/protocol/active_message.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_message.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -123,6 +124,8 @@ net::header send_under(match_policy policy, std::uint64_t tag,
   if (ring == nullptr) [[unlikely]]
     return post_send_in_slow(through, to, engine, bytes, rest);
   net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
+  if (engine.numbers.credits(to.peer()) <= 0) [[unlikely]]
+    static_cast<void>(core::numbered_credits::refill(through, engine.numbers, to.peer()));
   const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
   const auto count = static_cast<std::uint32_t>(bytes.bytes);
   if (ring->push(through.marks().is_shared(), header, bytes.address, count, false, begin) != net::post_result::ok)

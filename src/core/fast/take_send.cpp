@@ -98,7 +98,7 @@ namespace {
   }
   auto& receive = static_cast<operation_state&>(*found);
   const completion* const object = deliver_word(dev, receive, source, tag, tag_and_payload + sizeof tag);
-  if (released.first != nullptr) [[unlikely]]
+  if (!released.is_empty()) [[unlikely]]
     arrive_send::deliver_all(dev, released);
   return object != nullptr ? static_cast<const void*>(object) : &dev;  // not null: handled
 }
@@ -125,7 +125,7 @@ namespace {
     dev.runtime().signalled(object);
   else
     arrive_send::deliver_slow(dev, *receive, source, header.tag, payload, bytes);
-  if (released.first != nullptr) [[unlikely]]
+  if (!released.is_empty()) [[unlikely]]
     arrive_send::deliver_all(dev, released);
   return true;
 }

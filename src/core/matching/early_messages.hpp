@@ -19,15 +19,19 @@ class early_messages {
  public:
   /// False: a message with this number already waits.
   [[nodiscard]] bool keep(Node& message) noexcept {
-    const Node* each = bucket_of(message.key.rank(), message.sequence);
-    for (; each != nullptr; each = each->next) {
-      if (each->key.rank() == message.key.rank() && each->sequence == message.sequence) return false;
-    }
+    if (has(message.key.rank(), message.sequence)) return false;
     link(message);
     buckets_.fit(++count_, [this](Node* first) {
       while (first != nullptr) link(*std::exchange(first, first->next));
     });
     return true;
+  }
+
+  /// Whether the message with this number waits.
+  [[nodiscard]] bool has(std::uint32_t rank, std::uint32_t sequence) const noexcept {
+    const Node* each = bucket_of(rank, sequence);
+    while (each != nullptr && (each->key.rank() != rank || each->sequence != sequence)) each = each->next;
+    return each != nullptr;
   }
 
   /// Takes out the message with this number, if it is there; else null.

@@ -7,6 +7,7 @@
 #include "base/callback_scope.hpp"
 #include "base/log.hpp"
 #include "core/matching/match_node.hpp"
+#include "core/matching/order_credits.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/ordered_numbers.hpp"
 #include "weft/matching_engine.hpp"
@@ -29,9 +30,10 @@ enum class engine_kind : std::uint8_t {
 }
 
 struct engine_state {
-  /// `of`: the runtime that has made it; for the default engine null, as no post names that by an object.
+  /// `of`: the runtime that has made it; for the default engine null, as no post names that by an object. `order_step`:
+  /// in which it counts what it puts in order (order_credits.hpp).
   engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count,
-               const runtime_state* of = nullptr)
+               const runtime_state* of = nullptr, std::uint32_t order_step = 1)
       : id{name},
         kind{kind_of(options)},
         receiver_first{options.receiver_first},
@@ -39,12 +41,13 @@ struct engine_state {
         home_of_simple{kind == engine_kind::by_policy ? of : nullptr},
         make_key{options.make_key} {
     if (!options.ordered && !options.receiver_first) return;
-    ordered = std::make_unique<ordered_matching>(rank_count);
-    numbers = ordered_numbers{rank_count};
+    ordered = std::make_unique<ordered_matching>(rank_count, first_order_number, order_step);
+    numbers = ordered_numbers{rank_count, first_order_number};
   }
 
   /// Whether arriving messages are numbered: sends, or RTRs in a receiver-first engine.
   [[nodiscard]] bool is_ordered() const noexcept { return ordered != nullptr; }
+  [[nodiscard]] bool counts_in_steps() const noexcept { return is_ordered() && ordered->step() != 1; }
 
   /// The key under which a message from `rank` meets a receive that names it.
   [[nodiscard]] match_key key_of(match_policy policy, std::uint32_t rank, std::uint64_t tag) const noexcept {

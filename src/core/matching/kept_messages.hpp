@@ -50,10 +50,25 @@ class kept_messages {
   /// Makes the messages for `id`, of a completion or of an engine, which is in its table by now, ready for delivery.
   void registered(std::uint32_t id, bool is_engine = false);
 
+  /// Whether something waits for a call of progress: messages, or what ordered engines have left (order_rest.hpp).
   [[nodiscard]] bool has_ready() const noexcept {
     // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds a message that is missed now.
     return ready_count_.load(std::memory_order_relaxed) != 0;
   }
+  /// Whether something waits that a call of progress can do: not only notices, for which a peer has to make room.
+  [[nodiscard]] bool has_work() const noexcept {
+    // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds what is missed now.
+    return ready_count_.load(std::memory_order_relaxed) % one_notice != 0;
+  }
+  /// Whether calls of progress have to look at `order_rest`.
+  [[nodiscard]] bool has_order_rest() const noexcept {
+    // [kept.has_ready] relaxed <- [kept.ready]: the next poll finds what is missed now.
+    return ready_count_.load(std::memory_order_relaxed) >= one_early;
+  }
+  /// `order_rest` has one source of early messages more, or one less.
+  void count_early(int change) noexcept { add_ready(change > 0 ? one_early : 0 - one_early); }
+  /// `order_rest` has notices from now on, or none.
+  void count_notices(int change) noexcept { add_ready(change > 0 ? one_notice : 0 - one_notice); }
 
   /// Delivers ready messages on device `to` until there is no room for one; returns how many were consumed.
   unsigned deliver(device_state& to) noexcept;
@@ -89,8 +104,13 @@ class kept_messages {
   void say_full(const net::arrival& message) noexcept;
   // Called after each change of `ready_` and `unwanted_`, under the lock.
   void count_ready() noexcept {
-    // [kept.ready] relaxed -> [kept.has_ready]: the lock carries the messages.
-    ready_count_.store(ready_.size() + unwanted_count(), std::memory_order_relaxed);
+    const std::uint64_t now = ready_.size() + unwanted_count();
+    add_ready(now - counted_);
+    counted_ = now;
+  }
+  void add_ready(std::uint64_t more) noexcept {
+    // [kept.ready] relaxed -> [kept.has_ready]: a lock carries what is ready.
+    ready_count_.fetch_add(more, std::memory_order_relaxed);
   }
 
   std::mutex mutex_;
@@ -102,7 +122,11 @@ class kept_messages {
   matched_messages unwanted_;
   std::atomic<std::size_t> unwanted_count_{0};  // changes under the lock
   std::atomic<std::uint64_t> kept_{0};
-  alignas(detail::cache_line_bytes) std::atomic<std::size_t> ready_count_{0};
+  std::uint64_t counted_ = 0;  // of `ready_count_`
+  // Messages that are ready; then sources of `order_rest`; then whether it has notices.
+  static constexpr std::uint64_t one_early = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t one_notice = std::uint64_t{1} << 56;
+  alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> ready_count_{0};
 };
 
 }  // namespace weft::core

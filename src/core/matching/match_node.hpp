@@ -116,6 +116,7 @@ enum class match_result : std::uint8_t {
   matched,   // a waiting node was taken out; it now belongs to the caller
   removed,   // the node was taken out; it now belongs to the caller
   none,      // no such node waits
+  early,     // an ordered message that has to wait for the messages before it
   refused,   // an ordered message whose number or source is impossible
   busy,      // another thread held the lock; nothing happened
 };

@@ -1,8 +1,12 @@
 // The matching engine of kind `ordered`: MPI's rules.
 //
 // A sender numbers its messages to a rank, over all devices and tags of the engine. They may arrive in any order; an
-// early message waits until all messages before it have arrived. Then, one after the other, each message takes the
-// oldest posted receive that matches it, or waits for one; a posted receive takes the oldest message that matches it.
+// early message waits until all messages before it have arrived. Then, one after the other, each message is put in
+// order: it takes the oldest posted receive that matches it, or waits for one; a posted receive takes the oldest
+// message that matches it. A call puts at most 256 early messages in order; `continue_early` does so with the others.
+//
+// The engine counts what it puts in order in steps, and the caller gets each full step (order_credits.hpp).
+//
 // Receives may leave rank, tag or both open (match_policy rank_only, tag_only, none); the sender does not know that.
 //
 // Cost: constant. A receive waits in one queue, which its policy and key select. A message waits in four, one for each
@@ -28,6 +32,7 @@
 #include "core/matching/handover_lock.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
+#include "core/matching/ordered_sources.hpp"
 #include "core/matching/posted_receives.hpp"
 
 namespace weft::core {
@@ -44,6 +49,7 @@ struct basic_ordered_message : basic_match_node<Atomics> {
 
   std::uint32_t sequence = 0;                    // set by the owner
   bool takes_back = false;                       // the message `name`; set by the owner
+  bool is_reserved = false;                      // `settle` is called before it waits for a receive; set by the owner
   std::uint64_t name = 0;                        // by which its source takes it back; 0: never. Set by the owner
   basic_match_node<Atomics>* receive = nullptr;  // that it was matched with
   basic_ordered_message* next = nullptr;         // in a list of matched messages, or of early ones
@@ -59,18 +65,55 @@ template <class Atomics>
   return message.waiting[static_cast<std::size_t>(by)];
 }
 
-/// Messages that were taken out, chained by `next`; matched ones each with its receive, in the order of their matches.
-/// Without a receive: a message that was taken back, and one that takes back. They belong to the caller.
+/// The description that waits for a receive instead of `early`, an early message that was reserved (see
+/// unexpected_sends.hpp). Called under the engine's lock.
+[[nodiscard]] ordered_message& settle(ordered_message& early) noexcept;
+template <class Atomics>
+[[nodiscard]] basic_ordered_message<Atomics>& settle(basic_ordered_message<Atomics>& early) noexcept {
+  return early;
+}
+
+/// What a call has done for others. Messages that were taken out, chained by `next`; matched ones each with its
+/// receive, in the order of their matches. Without a receive: a message that was taken back, and one that takes back.
+/// They belong to the caller.
 template <class Atomics = detail::std_atomics>
 struct basic_matched_messages {
   basic_ordered_message<Atomics>* first = nullptr;
-  basic_ordered_message<Atomics>* last = nullptr;
+  basic_ordered_message<Atomics>* last;  // set with `first`
 
+  /// Whether there is nothing for the caller to do.
+  [[nodiscard]] bool is_empty() const noexcept { return work_ == 0; }
+  /// So many messages of `source()` were put in order, in full steps.
+  [[nodiscard]] std::uint32_t in_order() const noexcept { return static_cast<std::uint32_t>(work_); }
+  /// Whether the next early messages of `source()` have to be put in order by `continue_early`.
+  [[nodiscard]] bool has_more() const noexcept { return (work_ & more) != 0; }
+  [[nodiscard]] std::uint32_t source() const noexcept { return source_; }
+  /// The engine, if `has_more()`.
+  [[nodiscard]] std::uint32_t engine() const noexcept { return engine_; }
+
+  void add_in_order(std::uint32_t source, std::uint32_t count) noexcept {
+    work_ += count;
+    source_ = source;
+  }
+  void add_more(std::uint32_t source, std::uint32_t engine) noexcept {
+    work_ |= more;
+    source_ = source;
+    engine_ = engine;
+  }
   void add(basic_ordered_message<Atomics>& message) noexcept {
     message.next = nullptr;
-    (last != nullptr ? last->next : first) = &message;
+    (first != nullptr ? last->next : first) = &message;
     last = &message;
+    work_ |= messages;
   }
+
+ private:
+  static constexpr std::uint64_t messages = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t more = std::uint64_t{1} << 33;
+
+  std::uint64_t work_ = 0;  // `in_order`, and these bits: one store in each call, and one look
+  std::uint32_t source_;
+  std::uint32_t engine_;
 };
 
 using matched_messages = basic_matched_messages<>;
@@ -98,37 +141,37 @@ class basic_ordered_matching {
   using message_node = basic_ordered_message<Atomics>;
   using message_list = basic_matched_messages<Atomics>;
 
-  /// Messages come from ranks below `source_count`. `first_sequence`: the number of each source's first message. Throws
-  /// std::bad_alloc.
-  explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0)
-      : source_count_{source_count},
-        sources_{std::make_unique<source[]>(source_count)},
-        messages_(make_queues<message_node>()) {
-    for (std::uint32_t rank = 0; rank < source_count; ++rank) sources_[rank].next_sequence = first_sequence;
-  }
+  /// Early messages that a call puts in order.
+  static constexpr std::uint32_t early_max = 256;
+
+  /// Messages come from ranks below `source_count`. `first_sequence`: the number of each source's first message.
+  /// `step`: a power of two, of which `first_sequence` is a multiple. Throws std::bad_alloc.
+  explicit basic_ordered_matching(std::uint32_t source_count, std::uint32_t first_sequence = 0, std::uint32_t step = 1)
+      : sources_{source_count, first_sequence, step}, messages_(make_queues<message_node>()) {}
   basic_ordered_matching(const basic_ordered_matching&) = delete;
   basic_ordered_matching& operator=(const basic_ordered_matching&) = delete;
+
+  /// The step in which it counts what it puts in order.
+  [[nodiscard]] std::uint32_t step() const noexcept { return sources_.step(); }
 
   /// Called first for an arriving message: if it is next in order and a receive waits for it, it needs no node.
   /// `key`: source and tag, policy rank_tag.
   /// **Returns**: matched (`receive` belongs to the caller; `released` has early messages that were matched after it),
-  /// none (the message has to wait: nothing happened, call `arrive`), refused (see `arrive`) or busy.
+  /// none or early (the message has to wait, in its order or before: nothing happened, call `arrive`), refused (see
+  /// `arrive`) or busy.
   [[nodiscard]] [[gnu::always_inline]] match_result try_match(const match_key& key, std::uint32_t sequence,
                                                               node*& receive, message_list& released) noexcept {
     const entered inside{*this, released};
     if (!inside) return match_result::busy;
     switch (delivery_of(key, sequence)) {
       case delivery::never: return match_result::refused;
-      case delivery::later: return match_result::none;
+      case delivery::later: return match_result::early;
       case delivery::now: break;
     }
     node* const found = receives_.take_oldest(key);
     if (found == nullptr) return match_result::none;
     receive = found;
-    source& from = sources_[key.rank()];
-    ++from.next_sequence;
-    if (from.early_count != 0) [[unlikely]]
-      deliver_early(key.rank(), released);
+    put_in_order(key, sequence + 1, released);
     return match_result::matched;
   }
 
@@ -143,10 +186,21 @@ class basic_ordered_matching {
       case delivery::later: return keep_early(message) ? match_result::inserted : match_result::refused;
       case delivery::now: break;
     }
+    const match_key key = message.key;  // another description may wait instead of it
+    const std::uint32_t sequence = message.sequence;
+    if (is_early_next(key)) return match_result::refused;
     const bool is_matched = deliver(message, released);
-    ++sources_[message.key.rank()].next_sequence;
-    deliver_early(message.key.rank(), released);
+    put_in_order(key, sequence + 1, released);
     return is_matched ? match_result::matched : match_result::inserted;
+  }
+
+  /// Puts the next early messages of a source in order, after a call whose `released` has said that there are more.
+  /// `key`: engine and rank. **Returns**: none or busy.
+  [[nodiscard]] match_result continue_early(const match_key& key, message_list& released) noexcept {
+    const entered inside{*this, released};
+    if (!inside) return match_result::busy;
+    deliver_early(sources_.at(key.rank()), key.engine(), released);
+    return match_result::none;
   }
 
   /// Takes out the oldest message that matches `receive`; if there is none, `receive` waits. The policy of its key says
@@ -212,19 +266,19 @@ class basic_ordered_matching {
   /// For a message that takes back the message `name` of its source. It has a number as all messages have, so the other
   /// one has arrived before it, whichever way each has come. Cost: a look at each waiting message of the source.
   /// **Returns**: removed (it was next in order; `found` belongs to the caller, and is null if a receive had matched
-  /// it; `released` as for `try_match`), none (it has to wait: nothing happened, call `arrive`), refused or busy.
+  /// it; `released` as for `try_match`), early (it has to wait: nothing happened, call `arrive`), refused or busy.
   [[nodiscard]] match_result try_take_back(const match_key& key, std::uint32_t sequence, std::uint64_t name,
                                            message_node*& found, message_list& released) noexcept {
     const entered inside{*this, released};
     if (!inside) return match_result::busy;
     switch (delivery_of(key, sequence)) {
       case delivery::never: return match_result::refused;
-      case delivery::later: return match_result::none;
+      case delivery::later: return match_result::early;
       case delivery::now: break;
     }
+    if (is_early_next(key)) return match_result::refused;
     found = take_named(key, name);
-    ++sources_[key.rank()].next_sequence;
-    deliver_early(key.rank(), released);
+    put_in_order(key, sequence + 1, released);
     return match_result::removed;
   }
 
@@ -254,17 +308,24 @@ class basic_ordered_matching {
   }
 
   /// Takes out all waiting nodes, for an engine that ends: messages in their order of arrival, then early messages in
-  /// no order, and receives chained by `behind`, in no order.
+  /// no order, and receives chained by `behind`, in no order. Calls `uncounted(rank, count)` with the messages of each
+  /// source that were put in order or taken out here, and that no call has counted.
   /// **Returns**: removed or busy.
-  [[nodiscard]] match_result take_all(message_list& messages, node*& receives) noexcept {
+  template <class Uncounted>
+  [[nodiscard]] match_result take_all(message_list& messages, node*& receives, const Uncounted& uncounted) noexcept {
     const entered inside{*this, messages};
     if (!inside) return match_result::busy;
+    for (std::uint32_t rank = 0; rank < sources_.count(); ++rank) {
+      const std::uint32_t count = sources_.within_step(rank) + sources_.at(rank).early_count;
+      if (count != 0) uncounted(rank, count);
+    }
     messages_[index_of(match_policy::none)].take_all([&](message_node& message) {
       for (std::size_t policy = 0; policy < index_of(match_policy::none); ++policy) messages_[policy].remove(message);
       messages.add(message);
     });
+    sources_.set_early(false);
     early_.take_all([&](message_node& message) {
-      --sources_[message.key.rank()].early_count;
+      --sources_.at(message.key.rank()).early_count;
       messages.add(message);
     });
     receives_.take_all([&](node& receive) {
@@ -304,6 +365,9 @@ class basic_ordered_matching {
   }
 
  private:
+  using source = ordered_sources::source;
+  using delivery = ordered_sources::delivery;
+
   class entered {
    public:
     [[gnu::always_inline]] entered(basic_ordered_matching& at, message_list& released) noexcept
@@ -320,13 +384,6 @@ class basic_ordered_matching {
     message_list& released_;
     bool is_inside_;
   };
-
-  struct source {
-    std::uint32_t next_sequence = 0;
-    std::uint32_t early_count = 0;
-  };
-
-  enum class delivery : std::uint8_t { now, later, never };
 
   [[gnu::always_inline]] void leave(message_list& released) noexcept {
     if (!lock_.try_leave()) [[unlikely]]
@@ -359,11 +416,8 @@ class basic_ordered_matching {
     return nullptr;
   }
 
-  // Numbers wrap around: a number is early if it is ahead by less than half of all numbers.
   delivery delivery_of(const match_key& key, std::uint32_t sequence) const noexcept {
-    if (key.rank() >= source_count_) return delivery::never;
-    const auto ahead = static_cast<std::int32_t>(sequence - sources_[key.rank()].next_sequence);
-    return ahead == 0 ? delivery::now : ahead > 0 ? delivery::later : delivery::never;
+    return sources_.delivery_of(key.rank(), sequence);
   }
 
   void take_out(message_node& message) noexcept {
@@ -389,35 +443,62 @@ class basic_ordered_matching {
     }
     message.receive = receives_.take_oldest(message.key);
     if (message.receive == nullptr) {
-      for (auto& each : messages_) each.append(message);
+      message_node& waiting = message.is_reserved ? settle(message) : message;
+      for (auto& each : messages_) each.append(waiting);
       return false;
     }
     released.add(message);
     return true;
   }
 
-  [[gnu::noinline]] void deliver_early(std::uint32_t rank, message_list& released) noexcept {
-    WEFT_ASSERT_CHECKED(rank < source_count_);
-    source& from = sources_[rank];
-    while (from.early_count != 0) {
+  // All messages of the source before the number `next` are in order.
+  [[gnu::always_inline]] void put_in_order(const match_key& key, std::uint32_t next, message_list& released) noexcept {
+    source& from = sources_.at(key.rank());
+    if (!sources_.advance(from, next)) [[unlikely]]
+      end_step(from, key.engine(), released);
+  }
+  // In registers: a reference to the key would store it in each call of `try_match`.
+  [[gnu::noinline]] void end_step(source& from, std::uint32_t engine, message_list& released) noexcept {
+    count_step(from, released);
+    if (from.early_count != 0) deliver_early(from, engine, released);
+  }
+  void count_step(const source& from, message_list& released) noexcept {
+    if (sources_.has_ended_step(from)) released.add_in_order(sources_.rank_of(from), sources_.step());
+  }
+
+  // Whether the next message of the key's source has arrived, and was not put in order yet.
+  bool is_early_next(const match_key& key) noexcept {
+    const source& from = sources_.at(key.rank());
+    return from.early_count != 0 && early_.has(key.rank(), from.next_sequence);
+  }
+
+  void deliver_early(source& from, std::uint32_t engine, message_list& released) noexcept {
+    const std::uint32_t rank = sources_.rank_of(from);
+    for (std::uint32_t count = 0; from.early_count != 0; ++count) {
+      if (count == early_max) {
+        if (early_.has(rank, from.next_sequence)) released.add_more(rank, engine);
+        return;
+      }
       message_node* next = early_.take(rank, from.next_sequence);
       if (next == nullptr) return;
       --from.early_count;
+      if (early_.size() == 0) sources_.set_early(false);
       deliver(*next, released);
       ++from.next_sequence;
+      count_step(from, released);
     }
   }
 
   // False: a message with this number already waits.
   bool keep_early(message_node& message) noexcept {
     if (!early_.keep(message)) return false;
-    ++sources_[message.key.rank()].early_count;
+    ++sources_.at(message.key.rank()).early_count;
+    sources_.set_early(true);
     return true;
   }
 
   basic_handover_lock<node, Atomics> lock_;
-  std::uint32_t source_count_;
-  std::unique_ptr<source[]> sources_;
+  ordered_sources sources_;
   early_messages<message_node> early_;
   basic_posted_receives<Atomics> receives_;
   std::array<keyed_queues<message_node>, ordered_policy_count> messages_;

@@ -49,6 +49,11 @@ class basic_slab_pool {
     return std::uint64_t{rounded(bounds).at_first} * sizeof(Element);
   }
 
+  /// Bytes of the slabs that have room for so many elements.
+  [[nodiscard]] static constexpr std::uint64_t bytes_of(std::uint32_t elements) noexcept {
+    return std::uint64_t{rounded({0, elements}).most} * sizeof(Element);
+  }
+
   /// `budget` has room for the elements of the beginning. **Errors**: out_of_memory.
   basic_slab_pool(const pool_bounds& bounds, state_budget& budget)
       : most_{rounded(bounds).most},

@@ -9,14 +9,14 @@ namespace weft::core {
 /// The low byte of `header::kind`. A kind that is not listed is refused and counted.
 ///
 /// The high byte has a send's policy, and the device of the sender's at which it waits for the answer, if it wants one:
-/// RTS, RTR, requests of puts, gets and atomics, and requests to withdraw.
+/// RTS, RTR, requests of puts, gets and atomics, requests to withdraw, and requests for notices.
 enum class wire : std::uint32_t {
   active_message = 1,  // id, tag and payload: inline or in a packet
   rts,                 // RTS (ready to send). id, tag; `rts_body`: a long message waits at its sender
   fin,                 // FIN. `fin_body`: the operation is complete at its target, the sender's buffer is free
   rtr,                 // RTR (ready to receive). `rtr_body`: the memory can't be read, send packets
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
-  send,                // id: the engine; sequence: its number there; tag and payload
+  send,                // id: the engine; sequence: its number there, 0 if it has none; tag and payload
   send_rts,            // the same with `rts_body`
   put,                 // id: of the object to signal, or `no_signal`; tag; `put_body` and payload, in a packet
   put_rts,             // id and tag the same; `put_rts_body`: ask for packets
@@ -37,6 +37,9 @@ enum class wire : std::uint32_t {
   withdraw_answer,  // `withdraw_answer_body`: that RTS is not here
   // For a message whose bytes the sender can't read (rendezvous.cpp).
   chunks_failed,  // tag: the receiver's ticket; `chunks_failed_body`: no further packets come
+  // For ordered and receiver-first engines (order_credits.hpp).
+  order_notice,   // sequence: how many numbered messages of the peer were put in order
+  order_request,  // sequence: what the device that asks for a notice knows
 };
 
 inline constexpr unsigned policy_shift = 8;

@@ -21,6 +21,7 @@ class operation_pool {
     if (out == nullptr) return nullptr;
     out->copying.acknowledge = false;
     out->copying.is_counted = false;
+    out->sending.lacks_credit = false;
     out->sending.is_awaited = false;
     out->sending.done_when_sent = false;
     out->sending.source = {};

@@ -14,6 +14,7 @@ struct post_part {
   listed_field<std::uint32_t> id;    // the id that the post's message names at the peer
   listed_field<std::uint32_t> kind;  // header::kind of the post
   std::uint32_t sequence = 0;        // in an ordered engine
+  bool lacks_credit = false;         // for its number (core/matching/ordered_numbers.hpp)
   bool is_awaited = false;           // a flush waits for it
   bool done_when_sent = false;       // answers done once its first message is sent
   std::uint8_t awaited_in = 0;       // where the flushes count it (runtime/flush_counts.hpp)

@@ -7,6 +7,7 @@
 #include "base/assertion.hpp"
 #include "base/misuse.hpp"
 #include "core/protocol/advance.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 
@@ -36,6 +37,8 @@ unsigned advance_backlog(device_state& dev) noexcept {
 unsigned advance_kept(device_state& dev) noexcept {
   if (dev.backlog().is_empty() && !dev.matching().kept().has_ready()) return 0;
   unsigned moved = advance_backlog(dev);
+  if (dev.matching().kept().has_order_rest()) [[unlikely]]
+    moved += numbered_credits::continue_rest(dev);
   moved += receive::answer_all_unwanted(dev);
   return moved + dev.matching().kept().deliver(dev);
 }
@@ -111,8 +114,8 @@ stillness device_state::look_before_sleep() noexcept {
   moved += runtime_->peer_ends().look(*this);
   const bool has_entries = backlog_.has_just_entries();
   const bool has_steps = !has_entries && !backlog_.is_empty();
-  const bool is_busy = moved != 0 || has_steps || matching_->kept().has_ready() || !hooks_.is_empty();
-  const bool has_refused = take_full() || has_entries;
+  const bool is_busy = moved != 0 || has_steps || matching_->kept().has_work() || !hooks_.is_empty();
+  const bool has_refused = take_full() || has_entries || matching_->kept().has_ready();
   gate_.leave();
   if (others_.poll_for_ended() != 0 || is_busy) return stillness::busy;
   return has_refused ? stillness::waiting : stillness::quiet;

@@ -11,6 +11,7 @@
 #include "core/message/message_body.hpp"
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/complete.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/receive.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
@@ -25,13 +26,18 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
   if (why == lookup::withdrawn) {
     if (kind_of(message.header.kind) == wire::send_rts) {
       operation_state* const answer = arrive::get_operation(dev, message);
-      if (answer == nullptr) return arrive::put_aside(dev, message);
+      if (answer == nullptr) {
+        if (!arrive::put_aside(dev, message)) return false;
+        numbered_credits::drop_or_keep(dev, message);
+        return true;
+      }
       rts_body body;
       std::memcpy(&body, message.payload, sizeof body);
       rendezvous::refuse(dev, *answer, body.ticket, errc::unknown_completion);
     }
     arrive::count_dropped(dev);
   }
+  numbered_credits::drop_or_keep(dev, message);
   give_back(message);
   return true;
 }
@@ -108,9 +114,77 @@ match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected
   return result;
 }
 
+// A numbered message that is kept until its engine is made has given its credit back, so it takes a common description.
+unexpected_message* keep_numbered(device_state& dev, engine_state& engine, const net::arrival& message,
+                                  bool is_early) noexcept {
+  unexpected_sends& all = dev.matching().unexpected();
+  return dev.is_redelivering() ? all.try_keep(message, engine) : all.try_keep_numbered(message, engine, is_early);
+}
+
+bool try_match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept {
+  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, message.header.tag);
+  match_node* found = nullptr;
+  matched_messages released;
+  match_result result = engine.ordered->try_match(key, message.header.sequence, found, released);
+  if (result == match_result::matched) {
+    deliver_matched(dev, static_cast<operation_state&>(*found), message);
+  } else if (result == match_result::none || result == match_result::early) {
+    unexpected_message* const kept = keep_numbered(dev, engine, message, result == match_result::early);
+    if (kept == nullptr) {
+      deliver_all(dev, released);
+      return false;
+    }
+    kept->key = key;
+    kept->name = ticket_of(*kept);
+    const bool is_copied = dev.matching().unexpected().is_copied(*kept);
+    result = arrive_in_order(dev, engine, *kept, released);
+    if (is_copied && result != match_result::busy && result != match_result::refused) give_back(message);
+  }
+  deliver_all(dev, released);
+  if (result == match_result::refused) return arrive::reject(dev, message);
+  return result != match_result::busy;
+}
+
+bool try_take_back_in_order(device_state& dev, engine_state& engine, const net::arrival& message,
+                            std::uint64_t ticket) noexcept {
+  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, 0);
+  ordered_message* found = nullptr;
+  matched_messages released;
+  match_result result = engine.ordered->try_take_back(key, message.header.sequence, ticket, found, released);
+  if (result == match_result::early) {
+    unexpected_message* const kept = keep_numbered(dev, engine, message, true);
+    if (kept == nullptr) {
+      deliver_all(dev, released);
+      return false;
+    }
+    kept->key = key;
+    kept->name = ticket;
+    kept->takes_back = true;
+    result = arrive_in_order(dev, engine, *kept, released);
+  }
+  if (found != nullptr) receiver_first::end_taken_back(dev, static_cast<unexpected_message&>(*found));
+  deliver_all(dev, released);
+  if (result == match_result::refused) return arrive::reject(dev, message);
+  return result != match_result::busy;
+}
+
+// Calls `handle`, which answers whether it has consumed the message. A message that was counted when it was kept
+// (`drop_or_keep`) is counted when it is put in order instead.
+template <class Handle>
+bool count_again(device_state& dev, const net::arrival& message, const Handle& handle) noexcept {
+  if (!dev.is_redelivering() || message.header.sequence == 0) [[likely]]
+    return handle();
+  order_credits& credits = dev.matching().unexpected().credits();
+  credits.count_later(message.source);
+  const bool is_consumed = handle();
+  if (!is_consumed) numbered_credits::put_in_order(dev, message.source, 1);
+  return is_consumed;
+}
+
 }  // namespace
 
 void deliver_all(device_state& dev, matched_messages& released) noexcept {
+  if (released.is_empty()) return;
   for (ordered_message* each = released.first; each != nullptr;) {
     ordered_message* const next = each->next;
     auto& message = static_cast<unexpected_message&>(*each);
@@ -124,6 +198,7 @@ void deliver_all(device_state& dev, matched_messages& released) noexcept {
     }
     each = next;
   }
+  if (released.in_order() != 0 || released.has_more()) numbered_credits::continue_call(dev, released);
 }
 
 bool on_send(device_state& dev, const net::arrival& message) noexcept {
@@ -171,50 +246,12 @@ bool match_in_order(device_state& dev, engine_state& engine, const net::arrival&
     receiver_first::say_kinds_differ(dev, engine, message);
     return refuse_send(dev, message, lookup::withdrawn);
   }
-  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, message.header.tag);
-  match_node* found = nullptr;
-  matched_messages released;
-  match_result result = engine.ordered->try_match(key, message.header.sequence, found, released);
-  if (result == match_result::matched) {
-    deliver_matched(dev, static_cast<operation_state&>(*found), message);
-  } else if (result == match_result::none) {
-    unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
-    if (kept == nullptr) {
-      deliver_all(dev, released);
-      return false;
-    }
-    kept->key = key;
-    kept->name = ticket_of(*kept);
-    const bool is_copied = dev.matching().unexpected().is_copied(*kept);
-    result = arrive_in_order(dev, engine, *kept, released);
-    if (is_copied && result != match_result::busy && result != match_result::refused) give_back(message);
-  }
-  deliver_all(dev, released);
-  if (result == match_result::refused) return arrive::reject(dev, message);
-  return result != match_result::busy;
+  return count_again(dev, message, [&] { return try_match_in_order(dev, engine, message); });
 }
 
 bool take_back_in_order(device_state& dev, engine_state& engine, const net::arrival& message,
                         std::uint64_t ticket) noexcept {
-  const match_key key = make_match_key(engine.id, match_policy::rank_tag, message.source, 0);
-  ordered_message* found = nullptr;
-  matched_messages released;
-  match_result result = engine.ordered->try_take_back(key, message.header.sequence, ticket, found, released);
-  if (result == match_result::none) {
-    unexpected_message* const kept = dev.matching().unexpected().try_keep(message, engine);
-    if (kept == nullptr) {
-      deliver_all(dev, released);
-      return false;
-    }
-    kept->key = key;
-    kept->name = ticket;
-    kept->takes_back = true;
-    result = arrive_in_order(dev, engine, *kept, released);
-  }
-  if (found != nullptr) receiver_first::end_taken_back(dev, static_cast<unexpected_message&>(*found));
-  deliver_all(dev, released);
-  if (result == match_result::refused) return arrive::reject(dev, message);
-  return result != match_result::busy;
+  return count_again(dev, message, [&] { return try_take_back_in_order(dev, engine, message, ticket); });
 }
 
 // Tells the sender `source` when too many of its packets wait here, and again when few do. Where there is no room for

@@ -11,6 +11,7 @@
 #include "core/protocol/arrive.hpp"
 #include "core/protocol/arrive_send.hpp"
 #include "core/protocol/cooperative_copy.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/one_sided_target.hpp"
 #include "core/protocol/receiver_first.hpp"
 #include "core/protocol/rendezvous.hpp"
@@ -113,6 +114,8 @@ bool message_sink::dispatch(const net::arrival& message) noexcept {
     case wire::get_signal: return one_sided_target::on_signal(dev(), message);
     case wire::atomic: return one_sided_target::on_atomic(dev(), message);
     case wire::budget_notice: return arrive_send::on_budget_notice(dev(), message);
+    case wire::order_notice: return numbered_credits::on_order_notice(dev(), message);
+    case wire::order_request: return numbered_credits::on_order_request(dev(), message);
     case wire::ready_to_receive: return receiver_first::on_ready_to_receive(dev(), message);
     case wire::withdraw_rtr: return receiver_first::on_withdraw_rtr(dev(), message);
     case wire::withdraw_rts: return withdraw_rts::on_withdraw_rts(dev(), message);

@@ -110,8 +110,9 @@ unsigned end_operations_with_ended(device_state& dev, operation_walk& walk, std:
 }
 
 void message_sink::on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept {
-  // A lost notice (send_budget.hpp) harms no operation; often the peer has just ended.
-  const bool is_missed = kind_of(header.kind) != wire::budget_notice;
+  // A lost notice (send_budget.hpp, order_credits.hpp) harms no operation; often the peer has just ended.
+  const wire kind = kind_of(header.kind);
+  const bool is_missed = kind != wire::budget_notice && kind != wire::order_notice && kind != wire::order_request;
   dev().runtime().peers().cut_off(peer, cause, is_missed ? base::log_level::error : base::log_level::debug);
   operation_state* const operation = header.note == 0 ? nullptr : dev().operations().claim(header.note, peer);
   if (operation == nullptr) return;

@@ -15,6 +15,7 @@
 #include "core/protocol/complete.hpp"
 #include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_inline.hpp"
 #include "core/protocol/post_numbered.hpp"
 #include "core/protocol/receiver_first.hpp"
@@ -194,7 +195,9 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
                         reason);
     };
     reason = shortage::lock;
-    if (post_numbered_now(numbers, request.peer, send) == numbered::sent) return status::done();
+    const numbered result = post_numbered_now(dev, numbers, request.peer, send);
+    if (result == numbered::sent) return status::done();
+    if (result == numbered::uncredited) reason = shortage::ring;
     if (reason == shortage::none) reason = shortage::operations;  // the RTS needs one
   }
   if (!request.allow_retry) refuse_beyond_bound(dev, request);
@@ -212,12 +215,16 @@ net::outgoing* ring_for(device_state& dev, const message_request& request) noexc
 status post_in_order(device_state& dev, const message_request& request, ordered_numbers& numbers, bool eager) {
   if (net::outgoing* const ring = ring_for(dev, request); ring != nullptr) {
     // The message takes its number once the ring has room, so it needs no operation.
+    static_cast<void>(numbered_credits::refill(dev, numbers, request.peer));
     net::header header = header_of(request.eager, request);
     const auto begin = [&] { return numbers.try_take(request.peer, header.sequence); };
     const net::post_result result = ring->push(dev.marks().is_shared(), header, request.bytes.address(),
                                                static_cast<std::uint32_t>(request.bytes.bytes()), false, begin);
     if (result == net::post_result::ok) return status::done();
-    if (request.allow_retry) return status::retry(shortage_of(result));
+    if (request.allow_retry) {
+      numbered_credits::release_unused(dev, numbers, request.peer);
+      return status::retry(shortage_of(result));
+    }
   }
   const bool is_held = dev.routes().holds_posts_back(request.peer);
   if (is_held && request.allow_retry) return status::retry(shortage::ring);
@@ -240,7 +247,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
     reason = shortage_of(result);
     return result;
   };
-  switch (post_numbered(numbers, request.peer, request.allow_retry, send)) {
+  switch (post_numbered(dev, numbers, request.peer, *operation, request.allow_retry, send)) {
     case numbered::sent:
       if (!eager) return status::posted(ticket);
       if (!request.allow_done) return signal_sent(dev, *operation, numbered_request);
@@ -249,9 +256,11 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
     case numbered::owed:
       // The number is lost, as all that follow are.
       if (is_cut_off(dev, request.peer)) break;
+      numbered_request.sequence = operation->sending.sequence;
       if (eager) describe(*operation, numbered_request, request.eager);
       dev.defer(*operation, step::post_again);
       return status::posted(ticket);
+    case numbered::uncredited: reason = shortage::ring; break;
     case numbered::refused:
     case numbered::closed: break;
   }
@@ -359,6 +368,8 @@ bool post_again(device_state& dev, operation_state& operation) noexcept {
     operation.reach(step::try_signal);
     return complete::try_signal(dev, operation);
   }
+  if (!numbered_credits::may_send(dev, operation, operation.sending.id)) [[unlikely]]
+    return false;
   net::header header{.kind = operation.sending.kind,
                      .id = operation.sending.id,
                      .sequence = operation.sending.sequence,

@@ -23,6 +23,7 @@
 #include "core/protocol/complete.hpp"
 #include "core/protocol/direct_copy.hpp"
 #include "core/protocol/lost_message.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/post_numbered.hpp"
 #include "core/protocol/receive.hpp"
@@ -87,8 +88,8 @@ bool ask_sender(device_state& dev, ordered_numbers& numbers, std::uint32_t engin
     return dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket});
   };
   operation_state* const carrier = dev.operations().posts().try_get();
-  if (carrier == nullptr) return post_numbered_now(numbers, sender, send) == numbered::sent;
-  const numbered result = post_numbered(numbers, sender, true, send);
+  if (carrier == nullptr) return post_numbered_now(dev, numbers, sender, send) == numbered::sent;
+  const numbered result = post_numbered(dev, numbers, sender, *carrier, true, send);
   if (result != numbered::owed) {
     complete::put_back(dev, *carrier);
     return result == numbered::sent;
@@ -183,9 +184,10 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
     receive.sending.sequence = number;
     return result = announce_buffer(dev, receive);
   };
-  switch (post_numbered(request.engine->numbers, request.peer, request.allow_retry, send)) {
+  switch (post_numbered(dev, request.engine->numbers, request.peer, receive, request.allow_retry, send)) {
     case numbered::sent: return status::posted(ticket);
     case numbered::owed: dev.defer(receive, step::send_ready); return status::posted(ticket);
+    case numbered::uncredited: result = net::post_result::full; break;
     case numbered::refused:
     case numbered::closed: break;
   }
@@ -196,7 +198,8 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
 }
 
 bool send_ready(device_state& dev, operation_state& receive) noexcept {
-  return announce_buffer(dev, receive) == net::post_result::ok;
+  const engine_state& engine = *receive.receiving.engine.load(std::memory_order_relaxed);  // [own] until RTR is out
+  return numbered_credits::may_send(dev, receive, engine.id) && announce_buffer(dev, receive) == net::post_result::ok;
 }
 
 // Handles a packet of a message, maybe its last or only one, for a receive that has announced its buffer.
@@ -356,13 +359,16 @@ bool on_ready_to_receive(device_state& dev, const net::arrival& message) noexcep
   if (!read_body(message, body)) return arrive::reject(dev, message);
   const found_engine to = arrive_send::find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
+  if (to.state == lookup::kept) numbered_credits::drop_or_keep(dev, message);
   if (to.state == lookup::kept) return true;
   if (to.state == lookup::found && to.engine->receiver_first)
     return arrive_send::match_in_order(dev, *to.engine, message);
   if (to.state == lookup::found) say_kinds_differ(dev, *to.engine, message);
   // No send will ever match it: the receiver gets an error.
   operation_state* const answer = arrive::get_operation(dev, message);
-  if (answer == nullptr) return arrive::put_aside(dev, message);
+  if (answer == nullptr && !arrive::put_aside(dev, message)) return false;
+  numbered_credits::drop_or_keep(dev, message);
+  if (answer == nullptr) return true;
   answer->copying.remote_ticket = body.ticket;
   answer->answering.receiver_error = errc::unknown_completion;
   dev.defer(*answer, step::send_written);
@@ -383,7 +389,10 @@ bool on_withdraw_rtr(device_state& dev, const net::arrival& message) noexcept {
   if (!read_body(message, body)) return arrive::reject(dev, message);
   const found_engine to = arrive_send::find_engine(dev, message);
   if (to.state == lookup::no_room) return false;
-  if (to.state != lookup::found) return true;  // kept, as its RTR; or the receiver has got an error
+  if (to.state != lookup::found) {  // kept, as its RTR; or the receiver has got an error
+    numbered_credits::drop_or_keep(dev, message);
+    return true;
+  }
   if (!to.engine->receiver_first) return arrive::reject(dev, message);
   return arrive_send::take_back_in_order(dev, *to.engine, message, body.ticket);
 }

@@ -139,7 +139,9 @@ void end_of_engine::drop_all() noexcept {
   if (engine.is_ordered()) {
     matched_messages messages;
     match_node* receives = nullptr;
-    while (engine.ordered->take_all(messages, receives) == match_result::busy) waiting.pause();
+    const auto uncounted = [&](std::uint32_t rank, std::uint32_t count) { of_->matching().count_dropped(rank, count); };
+    while (engine.ordered->take_all(messages, receives, uncounted) == match_result::busy) waiting.pause();
+    of_->matching().end_numbers(engine, of_->size());
     posted = receives;
     for (ordered_message* each = messages.first; each != nullptr;) {
       ordered_message* const next = each->next;

@@ -27,8 +27,14 @@ engine_state& engines::make(const matching_engine_options& options, std::uint32_
                 fmt::format("matching_engine: id {} is reserved for the library; ids are below {}", id,
                             matching_engine_ids_max)};
   }
-  engine_state* const made = add_named(made_, ids_, id, id, options, rank_count, &home);
-  if (made != nullptr) return *made;
+  const bool is_numbered = options.ordered || options.receiver_first;
+  const bool counts_in_steps = is_numbered && engines_with_steps_ < order_steps_max;
+  engine_state* const made =
+      add_named(made_, ids_, id, id, options, rank_count, &home, counts_in_steps ? order_step_of(rank_count) : 1);
+  if (made != nullptr) {
+    engines_with_steps_ += made->counts_in_steps() ? 1 : 0;
+    return *made;
+  }
   throw error{errc::invalid_argument, fmt::format("matching_engine: id {} {} on rank {}; ids are never used twice", id,
                                                   taken_because(ids_, id), rank)};
 }
@@ -51,8 +57,10 @@ base::id_table<>::outdated engines::withdraw(std::uint32_t id) noexcept {
 
 void engines::remove(std::uint32_t id) noexcept {
   const std::scoped_lock lock{mutex_};
-  [[maybe_unused]] const std::size_t gone = made_.erase(id);
-  WEFT_ASSERT_CHECKED(gone == 1);
+  const auto gone = made_.find(id);
+  WEFT_ASSERT(gone != made_.end());
+  engines_with_steps_ -= gone->second.counts_in_steps() ? 1 : 0;
+  made_.erase(gone);
 }
 
 }  // namespace weft::core

@@ -66,6 +66,7 @@ class engines {
   engine_state standard_;
   std::mutex mutex_;
   std::map<std::uint32_t, engine_state> made_;
+  std::uint32_t engines_with_steps_ = 0;  // that count in steps what they put in order
   brief_readers readers_;
   std::uint32_t next_id_ = matching_engine_ids_max;
   base::id_table<> ids_;

@@ -11,6 +11,17 @@ matching_store::~matching_store() {
   }));
 }
 
+void matching_store::count_dropped(std::uint32_t source, std::uint32_t count) noexcept {
+  if (unexpected_.credits().put_in_order(source, count)) order_rest_.note_notices();
+}
+
+void matching_store::end_numbers(engine_state& ending, std::uint32_t rank_count) noexcept {
+  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+    if (const std::int32_t count = ending.numbers.credits(rank); count != 0)
+      unexpected_.credits().put_back(rank, count);
+  }
+}
+
 void matching_store::add_to(runtime_counters& out) noexcept {
   out.messages_unexpected = kept_.count();
   const match_counts waiting = table_.count();

@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "core/matching/kept_messages.hpp"
 #include "core/matching/matching_table.hpp"
+#include "core/matching/order_rest.hpp"
 #include "core/matching/unexpected_sends.hpp"
 #include "core/memory/pool_bounds.hpp"
 #include "core/memory/state_budget.hpp"
@@ -41,6 +42,13 @@ class matching_store {
   [[nodiscard]] core::engines& engines() noexcept { return engines_; }
   /// Messages for ids that are not registered yet.
   [[nodiscard]] kept_messages& kept() noexcept { return kept_; }
+  /// What ordered engines have left to calls of progress.
+  [[nodiscard]] core::order_rest& order_rest() noexcept { return order_rest_; }
+
+  /// Numbered messages of `source` were dropped with their engine: a call of progress returns their credits.
+  void count_dropped(std::uint32_t source, std::uint32_t count) noexcept;
+  /// For an engine that ends: returns its credits, and takes as many as its numbers lack.
+  void end_numbers(engine_state& ending, std::uint32_t rank_count) noexcept;
 
   void add_to(runtime_counters& out) noexcept;
   /// How many messages in the table have a payload that a pool or a transport has lent. **Threads**: no other one uses
@@ -62,6 +70,7 @@ class matching_store {
   unexpected_sends unexpected_;
   core::engines engines_;
   kept_messages kept_;
+  core::order_rest order_rest_{kept_};
 };
 
 }  // namespace weft::core

@@ -24,8 +24,8 @@ constexpr std::uint64_t peers_ticket = 9;
 
 // A request of the script's, which its device `asker` sends.
 template <class Body>
-void ask(step_bench& bench, wire kind, const Body& body, std::uint32_t id = 0) {
-  EXPECT_TRUE(bench.deliver(kind, body, {.kind = core::asking_word(kind, asker), .id = id}));
+void ask(step_bench& bench, wire kind, const Body& body, std::uint32_t id = 0, std::uint32_t sequence = 0) {
+  EXPECT_TRUE(bench.deliver(kind, body, {.kind = core::asking_word(kind, asker), .id = id, .sequence = sequence}));
   bench.step();
 }
 
@@ -73,7 +73,7 @@ TEST(answers, are_sent_to_the_device_that_each_request_names) {
     EXPECT_NE(chunks, 0U);
     for (std::size_t i = 0; i < chunks; ++i) expect_answer(bench, wire::chunk);
     ASSERT_FALSE(bench.dev().post_send(1, std::span{mine}.first(8), over, {.engine = 3}).is_retry());
-    ask(bench, wire::ready_to_receive, core::ready_body{address, 8, peers_ticket}, 3);
+    ask(bench, wire::ready_to_receive, core::ready_body{address, 8, peers_ticket}, 3, core::first_order_number);
     expect_answer(bench, wire::last_chunk);
     EXPECT_TRUE(bench.deliver(wire::fin, core::fin_body{sent.ticket, 0}));
     while (over.pop()) {

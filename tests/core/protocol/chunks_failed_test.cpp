@@ -68,7 +68,9 @@ class failing_send {
   void ask() {
     if (receiver_first_) {
       EXPECT_TRUE(bench_.deliver(wire::ready_to_receive, core::ready_body{0, bytes() + 100, peers_ticket},
-                                 {.kind = core::asking_word(wire::ready_to_receive, 0), .id = first_engine}));
+                                 {.kind = core::asking_word(wire::ready_to_receive, 0),
+                                  .id = first_engine,
+                                  .sequence = core::first_order_number}));
     } else {
       EXPECT_TRUE(bench_.deliver(wire::rtr, core::rtr_body{answer_.ticket(), peers_ticket}));
     }

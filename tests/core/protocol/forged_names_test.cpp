@@ -139,7 +139,7 @@ TEST(forged_names, of_engines_match_nothing_in_any_kind_of_message) {
 
     forger peer{rt};
     for (const std::uint32_t id : ids) {
-      for (const std::uint32_t sequence : {0U, 1U, 0x7fff'ffffU, 0x8000'0000U, ~0U}) {
+      for (const std::uint32_t sequence : {0U, 1U, core::first_order_number, 0x7fff'ffffU, 0x8000'0000U, ~0U}) {
         // Messages for engines that are not made yet are kept, within a bound; then they stay with the transport.
         static_cast<void>(peer.send(wire::send, id, std::uint64_t{13}, sequence));
         static_cast<void>(peer.send(wire::send_rts, id, core::rts_body{0, 8, 1, 1}, sequence));

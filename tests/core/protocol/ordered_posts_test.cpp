@@ -47,11 +47,12 @@ void meanwhile(step_bench& bench, const Act& act) {
   bench.script().meanwhile = [act] { std::thread{act}.join(); };
 }
 
-// The numbers of the messages that were sent, by tag; ~0: none has this tag. The peer receives what is long.
+// The numbers of the messages that were sent, by tag, the first message being 0; ~0: none has this tag. The peer
+// receives what is long.
 std::array<std::uint32_t, 3> numbers_of(step_bench& bench) {
   std::array<std::uint32_t, 3> out{~0U, ~0U, ~0U};
   for (const test::sent_message& each : bench.script().sent) {
-    out.at(each.header.tag) = each.header.sequence;
+    out.at(each.header.tag) = each.header.sequence - core::first_order_number;
     if (each.kind() != wire::send_rts) continue;
     EXPECT_TRUE(bench.deliver(wire::fin, core::fin_body{each.body<core::rts_body>().ticket, 0}));
   }
@@ -154,7 +155,7 @@ TEST(ordered_posts_without_packets, wait_for_one_and_are_sent_before_their_recei
     packets.put(all.back());
     all.pop_back();
     bench.step();
-    EXPECT_EQ(bench.take(wire::send).header.sequence, 0U);
+    EXPECT_EQ(bench.take(wire::send).header.sequence, core::first_order_number);
     EXPECT_EQ(with.sent().value(), 1U);
     for (const std::uint32_t each : all) packets.put(each);
   });
@@ -195,7 +196,7 @@ TEST(receiver_first_posts, pass_one_that_is_under_way_if_they_may_not_be_refused
     EXPECT_EQ(numbers_of(bench), (std::array{~0U, ~0U, 3U}));
     bench.step();
     const test::sent_message request = bench.take(wire::withdraw_rtr);
-    EXPECT_EQ(request.header.sequence, 2U);
+    EXPECT_EQ(request.header.sequence - core::first_order_number, 2U);
     EXPECT_EQ(request.body<core::withdraw_rtr_body>().ticket, passed.ticket());
     for (const status& each : {passed, passing, last}) {
       const core::written_body gone{each.ticket(), 0, 0, static_cast<std::uint64_t>(errc::cancelled)};

@@ -277,7 +277,7 @@ TEST(steps, of_a_send_write_into_the_buffer_that_its_receiver_has_announced) {
     ASSERT_TRUE(bench.dev().post_send(1, std::span{mine}, sent, {.engine = 3}).is_posted());
     EXPECT_TRUE(bench.script().sent.empty());
     const core::ready_body ready{address_of(theirs), alone_bytes, peers_ticket};
-    EXPECT_TRUE(bench.deliver(wire::ready_to_receive, ready, {.id = 3}));
+    EXPECT_TRUE(bench.deliver(wire::ready_to_receive, ready, {.id = 3, .sequence = core::first_order_number}));
     bench.step();
     EXPECT_EQ(theirs, mine);
     const auto written = bench.take(wire::written).body<core::written_body>();
@@ -336,7 +336,7 @@ std::vector<walk> walks() {
   };
   const auto ready = [](step_bench& bench, std::vector<std::byte>& theirs) {
     EXPECT_TRUE(bench.deliver(wire::ready_to_receive, core::ready_body{address_of(theirs), theirs.size(), peers_ticket},
-                              {.id = 3}));
+                              {.id = 3, .sequence = core::first_order_number}));
   };
   return {
       {"receive_by_copy", receive, {rts, no_room, one_step}, 2},

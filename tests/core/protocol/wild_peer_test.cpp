@@ -380,7 +380,7 @@ TEST(wild_peer, numbers_its_receives_as_they_can_not_be_and_takes_back_those_of_
       rt.barrier();
       wild_messages wild{rt};
       EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 4, core::withdraw_rtr_body{1}));
-      std::uint32_t number = 0;
+      std::uint32_t number = core::first_order_number;
       for (const std::uint64_t ticket : test::boundary_words) {
         EXPECT_FALSE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}, 0, number));
         EXPECT_TRUE(wild.is_refused(core::wire::withdraw_rtr, 3, core::withdraw_rtr_body{ticket}, 0, number++));

@@ -202,12 +202,20 @@ TEST(matching_stress, an_ordered_engine_keeps_the_order_of_each_source) {
     // [test.matched] relaxed: only counted.
     matched.fetch_add(1, std::memory_order_relaxed);
   };
+  // Messages that a call has left to later calls follow.
   const auto note_all = [&](matched_messages& released) {
-    for (ordered_message* next = nullptr; released.first != nullptr; released.first = next) {
-      next = released.first->next;
-      note(*released.first);
+    for (bool has_more = true; has_more;) {
+      for (ordered_message* next = nullptr; released.first != nullptr; released.first = next) {
+        next = released.first->next;
+        note(*released.first);
+      }
+      if (has_more = released.has_more(); !has_more) break;
+      const match_key key = make_match_key(1, match_policy::rank_tag, released.source(), 0);
+      released = {};
+      try_until_done([&] { return engine.continue_early(key, released) != match_result::busy; });
     }
   };
+  for (std::uint32_t source = 0; source < sources; ++source) numbers.add_credits(source, count);
   const auto send = [&](std::uint32_t source, std::uint32_t from) {
     for (std::uint32_t i = from; i < count; i += 2) {
       ordered_message& mine = messages[source][i];
