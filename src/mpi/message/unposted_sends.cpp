@@ -57,8 +57,8 @@ bool unposted_sends::post_first(queue& of) noexcept {
   signals_.wake();  // if it is complete: another thread than the one that runs this hook may sleep until it is
   of.first = next;
   if (next == nullptr) of.last = nullptr;
-  // [locked]
-  count_.fetch_sub(1, std::memory_order_relaxed);
+  // [unposted.posted] release -> [unposted.empty]: the number of the message in its engine.
+  count_.fetch_sub(1, std::memory_order_release);
   return true;
 }
 

@@ -19,8 +19,9 @@ class unposted_sends {
 
   /// Whether there is none, for any peer. A thread that has added one sees it.
   [[nodiscard]] bool is_empty() const noexcept {
-    // [hint] A thread needs to see its own sends alone: those of other threads have no order with them.
-    return count_.load(std::memory_order_relaxed) == 0;
+    // [unposted.empty] acquire <- [unposted.posted]: a thread whose own send a hook has posted takes the number behind
+    // it. Those of other threads have no order with it.
+    return count_.load(std::memory_order_acquire) == 0;
   }
   /// Adds a send, whose `send` says where to, if `always` or if older ones to its peer wait here. Returns whether it
   /// was added. **Errors**: `std::bad_alloc`.
