@@ -1,6 +1,11 @@
 # Warnings, sanitizers and precompiled headers. All belong to Weft's own targets and never to its users.
 add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND WEFT_UNITY)
+  # It also warns where a name hides one of another source's unnamed namespace, which is there because both are compiled at
+  # once. GCC warns of all others.
+  target_compile_options(weft_warnings INTERFACE -Wno-shadow)
+endif()
 if(WEFT_WERROR)
   target_compile_options(weft_warnings INTERFACE -Werror)
 endif()

@@ -39,6 +39,7 @@ LEFT_OUT = {
     "steps": "has a script in the place of its peer, and no network",
     "shared_copy": "a receiver has to copy without its sender's progress, and here direct copies are denied",
     "fiber_watch": "waits for time to pass, and sends three messages",
+    "mpi_polling": "counts looks that find nothing, and here messages are under way",
     "mpi_many_communicators": "makes communicators by the thousand, and counts memory",
     "mpi_requests": "tests requests of messages that arrive without a wait, and here they are under way",
     "lost_message": "loses messages by itself, and wants others to be taken, or refused, where there is room, or none",
