@@ -30,7 +30,7 @@ constinit std::atomic<pid_t> ending_thread{0};
 constinit int late_exit_code = 0;
 alignas(64) constinit std::array<std::byte, 16 * 1024> stack_of_watch{};
 
-[[gnu::no_sanitize("thread", "address", "undefined")]] int end_late(void* /*unused*/) {
+__attribute__((no_sanitize("thread", "address", "undefined"))) int end_late(void* /*unused*/) {
   ::syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time_max, nullptr);
   ::syscall(SYS_exit_group, late_exit_code);
   return 0;
