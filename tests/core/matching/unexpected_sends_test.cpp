@@ -82,9 +82,12 @@ TEST(unexpected_sends, a_rank_is_asked_only_when_its_part_of_the_bytes_is_used_u
   for (std::size_t i = 0; i < kept.size(); ++i) {
     EXPECT_EQ(all.sends.is_copied(*kept[i]), i >= 4 && i < 14) << i;
   }
-  EXPECT_TRUE(all.sends.is_copied(*all.keep(1)));   // eight packets wait: it was under way
-  EXPECT_FALSE(all.sends.is_copied(*all.keep(0)));  // another rank has a part of its own
+  kept.push_back(all.keep(1));
+  EXPECT_TRUE(all.sends.is_copied(*kept.back()));  // eight packets wait: it was under way
+  kept.push_back(all.keep(0));
+  EXPECT_FALSE(all.sends.is_copied(*kept.back()));  // another rank has a part of its own
   EXPECT_EQ(all.sends.budget().next_notice(0), 0U);
+  all.put(kept);
 }
 
 TEST(unexpected_sends, copies_return_the_bytes_of_their_rank_and_end_the_notice) {

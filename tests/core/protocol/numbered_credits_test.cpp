@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,8 @@ class side {
       : bench_{&bench}, engine_{bench.rt(), {.id = id, .ordered = true}}, done_{bench.rt()}, inbox_{bench.rt()} {}
 
   status post(std::uint64_t tag, bool allow_retry = true) {
-    return bench_->dev().post_send(1, std::span{&tag, 1}, done_,
+    const std::uint64_t& word = words_.emplace_back(tag);  // read when the message is sent, which may be later
+    return bench_->dev().post_send(1, std::span{&word, 1}, done_,
                                    {.tag = tag, .engine = engine_, .allow_retry = allow_retry});
   }
   // Sends until there is no credit. Returns how many were sent.
@@ -62,6 +64,7 @@ class side {
 
  private:
   step_bench* bench_;
+  std::deque<std::uint64_t> words_;
   matching_engine engine_;
   counter done_;
   completion_queue inbox_;

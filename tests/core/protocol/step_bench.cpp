@@ -93,7 +93,7 @@ sent_message step_bench::take(core::wire kind) {
 bool step_bench::deliver(const net::header& header, const void* payload, std::uint32_t bytes) noexcept {
   // Whole words are copied: those behind the last byte have to be readable.
   std::vector<std::uint64_t> words((bytes + 7) / 8 + 1);
-  std::memcpy(words.data(), payload, bytes);
+  if (bytes != 0) std::memcpy(words.data(), payload, bytes);
   return state().devices().standard().on_message(
       {peer, header, reinterpret_cast<const std::byte*>(words.data()), bytes, nullptr});
 }
