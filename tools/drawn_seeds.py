@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = "tests/kept_seeds.json"
-RANGE = 1_000_000  # a seed above it is none that a commit draws: whoever tries seeds by hand may begin there
+RANGE = 1_000_000  # commits draw no seed above it: runs by hand may begin there
 
 
 def first_of_commit(root=ROOT):
