@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts how often threads yield their cores: a test that links this has a `sched_yield` of its own before the
 // system's.
 #pragma once
@@ -17,6 +18,9 @@ class at_each_yield {
   ~at_each_yield();
   at_each_yield(const at_each_yield&) = delete;
   at_each_yield& operator=(const at_each_yield&) = delete;
+
+ private:
+  std::function<void()> function_;
 };
 
 }  // namespace weft::test
