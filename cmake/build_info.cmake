@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Run at each build: writes OUTPUT anew where the commit or the flags have changed, so that figures say what they are of.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty OUTPUT_VARIABLE commit ERROR_QUIET

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # check_headers: a source that includes a header twice and nothing else shows that the header is whole. With WEFT_LONG each
 # header has such a source, and otherwise those that WEFT_ALONE names; the rest of a folder share one. A header that some
 # source includes first is left out, where a source of its own or a share of its folder's has compiled it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Warnings, sanitizers and precompiled headers. All belong to Weft's own targets and never to its users.
 add_library(weft_warnings INTERFACE)
 target_compile_options(weft_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What holds unless the user says otherwise: a build type, ccache, a list of compile commands.
 if(PROJECT_IS_TOP_LEVEL)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What Weft is built from. All of it comes from the distribution (scripts/setup); nothing is downloaded here.
 # docs/decisions/dependencies.md says what each is for.
 find_package(Threads REQUIRED)

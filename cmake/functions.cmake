@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # weft_layer(name [LINKS layer...] [ROOMS folder...] [ALSO source...] [NOT source...])
 # Called by src/<name>/CMakeLists.txt: the target weft_layer_<name> has the sources of that folder and of its rooms, and uses
 # the layers that it links, which are made before it. Its objects are in the library.

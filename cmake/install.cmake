@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The library, its headers, the programs for users and the documentation; no tests, no private headers.
 include(CMakePackageConfigHelpers)
 

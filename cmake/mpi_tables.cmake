@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the build makes of the tables in src/mpi/api: mpi.h, the entry points, the version script, and the list of absent
 # functions; and a table of calls for tests. Sets WEFT_MPI_INCLUDE, WEFT_MPI_ENTRIES, WEFT_MPI_EXPORTS, WEFT_MPI_CALLS.
 set(WEFT_MPI_INCLUDE ${PROJECT_BINARY_DIR}/include/weft-mpi)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # weft-mpicc and weft-mpicxx, for the build's tree and for the installed one, and weft-mpi.pc.
 # Beside them a folder for PATH in which they have the names that builds and scripts look for, as does the launcher.
 # CMake finds the C compiler only if C is enabled, which Weft does not need otherwise.

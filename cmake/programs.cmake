@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # programs/<name>/ and apps/<name>/, with their folders; perf/*.cpp and examples/*.cpp.
 add_library(weft_program INTERFACE)
 target_link_libraries(weft_program INTERFACE weft weft_internal weft_warnings fmt::fmt Threads::Threads)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The reference of the public interface, from the comments in its headers: <build>/reference/html/index.html.
 find_program(WEFT_DOXYGEN doxygen)
 if(WEFT_DOXYGEN)

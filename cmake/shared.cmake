@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # libweft.so, of the objects that are in the archive. Its symbols have a version, and only those of public names are
 # exported: a version script lists them. tests/scripts/install_test.py finds names that are missing here.
 set(WEFT_PUBLIC_NAMES blocking_device buffer_allocator collective completion completion_queue completion_record

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Read by ctest before it runs tests: each suite that `executable` lists becomes one test, `level.suite`, whose tests run in
 # one process. Starting one for each test took longer than most tests do.
 set(patience 60)  # seconds; it only lists

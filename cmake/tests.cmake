@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Rooms of tests, and the stages of scripts/test that the first lines of a test name.
 
 # The stage to which this build belongs.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The version stands in project(); the header by which programs learn it has to say the same.
 file(READ include/weft/version.hpp header)
 set(wanted "")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short collectives of two ranks, each by a straight body, by the graph that the group keeps, and by a persistent one:
 // `scripts/instructions --collectives` counts under callgrind what they cost the rank that comes last, which waits for
 // nothing. The other rank has begun before: its messages are in the ring.

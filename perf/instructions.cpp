@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One 8-byte message after another from a device of one rank to a device of another, through a shared-memory ring: as
 // an active message (post, progress at the receiver, completion), then as a send that finds its receive posted
 // (receive, post, progress, completion) in the default engine, in an unordered one of the program's own, and in an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One 8-byte message of MPI after another between two ranks, each with its MPI_COMM_WORLD: sent by MPI_Send and
 // received by MPI_Recv, then by MPI_Isend, MPI_Irecv and MPI_Wait; without threads, then with MPI_THREAD_MULTIPLE. One
 // thread acts as both ranks, so that each look finds the message: it is in the ring before the receive is posted. Run

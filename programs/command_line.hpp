@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of a program: options, checks of their values, help, and the answer to a mistake. CLI11 does the
 // work in command_line.cpp, which alone includes it: it takes seconds to compile.
 #pragma once

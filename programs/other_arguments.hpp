@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether all ranks of a program were started with the arguments that have to be alike.
 #pragma once
 

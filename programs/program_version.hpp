@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The answer of a program to --version.
 #pragma once
 

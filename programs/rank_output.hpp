@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What rank 0 prints for all ranks of a program: its results, and a progress line.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Which tests a change reaches: the targets to build, and a pattern for `ctest -R`.
 
 tools/affected.py [--list] [BASE]    BASE: what to compare with; unless given, where this branch left main

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The seeds of a run of tests: some that its commit draws, so that each commit tries others, and those that ever failed.
 
 tools/drawn_seeds.py          prints what this commit draws

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Holds the times and rates that pages quote against the files that they are from.
 
 tools/figures.py            lists the marks that differ from their file, and the figures that have no mark

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Draws the lines of `weft-perf ... --json` in the manner of Figures 3 to 6 of the LCI paper, 7 to 12 of zhou2024,
 and Table 1 and Figures 5 and 6 of dang2016 (their Figures 3 and 4 are of `resources`).
 

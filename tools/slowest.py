@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The ten targets and the ten tests of a build that took longest, for people; the same goes to slowest.txt in its folder.
 
 tools/slowest.py BUILD LOG...     LOG: what ctest keeps, Testing/Temporary/LastTest.log

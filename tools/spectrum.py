@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Draws a k-mer histogram (lines of `count distinct`) as text and, with --svg FILE, as a picture.
 
 Both show how many distinct k-mers occur how often, the picture on a logarithmic axis. Python alone, no packages.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Says how many tests ran, and which were skipped and why, from the logs of ctest.
 
 tools/test_report.py LOG...     each a Testing/Temporary/LastTest.log; the last line is `N passed, N failed, N skipped`

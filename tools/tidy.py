@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: format here, and in checks/ layers, labels of atomic accesses, READMEs and lengths
-of files, what public headers say of each function, what names are made of, and that there is one of each helper.
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks what the compiler does not: format here, and in checks/ layers, labels of atomic accesses, READMEs, licenses and
+lengths of files, what public headers say of each function, what names are made of, and that there is one of each helper.
 
 tools/tidy.py          checks everything; prints `file:line: message` for each finding
 tools/tidy.py --fix    formats the sources with clang-format, and lowers kept numbers (of riddle words, members), instead
@@ -98,7 +99,7 @@ def main():
         members.lower(root, texts)
     findings = format_findings(root, [file for file in files if file.endswith((".cpp", ".hpp"))], arguments.fix)
     if not arguments.fix:
-        findings += check(root, files)
+        findings += check(root, files) + file_checks.licenses(root, files)
     for finding in findings:
         print(finding)
     if findings:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Which functions of Weft a message passed, by what callgrind wrote of it; compilers inline most of them, lines tell.
 
 tools/walks.py OUT    prints `file: function` for each function of include/ and src/ with lines that were run

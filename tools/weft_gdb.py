@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lists the fibers of a process in gdb, and shows what one of them does.
 
 gdb -p PID -x tools/weft_gdb.py            or, inside of gdb: source tools/weft_gdb.py

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arrays of features that nodes make and send, four fields a sample, and the arithmetic on them.
 //
 // Cost of class A: an array is 3.5 MB. A window filter reads both arrays and writes one of them; where their lengths

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The graphs of the NAS benchmark DT: nodes that make arrays, combine the arrays of others, or add them up, and edges
 // by which the arrays travel.
 #pragma once

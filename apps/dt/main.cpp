@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-dt: runs a graph of the NAS benchmark DT on all ranks of a job.
 #include <fmt/format.h>
 

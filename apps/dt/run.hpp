@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run of a graph by all ranks of a job: a fiber for each node, blocking sends and receives along the edges
 // (dang2016, 4.3.2).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compares a run's residuals with known ones, and its solution with the exact one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The planes of cells that neighbours exchange: each worker puts its part of a border plane into the neighbour's
 // vector, and a signal there says that it has come (dosanjh2016, III.A.3).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An iteration's steps on vectors.
 #pragma once
 

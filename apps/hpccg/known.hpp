@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Residuals that are known of some sizes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-hpccg: solves a system of equations by conjugate gradients on all ranks of a job.
 #include <fmt/format.h>
 

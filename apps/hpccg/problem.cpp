@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "hpccg/problem.hpp"
 
 namespace weft_hpccg {

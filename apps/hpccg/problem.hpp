@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The system of equations: a cell of a box for each unknown, and a matrix that joins each cell with the 26 around it.
 #pragma once
 

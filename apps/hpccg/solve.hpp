@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The method of conjugate gradients, without preconditioner, by all workers of all ranks (dosanjh2016, III.A.3).
 #pragma once
 

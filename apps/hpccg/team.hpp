@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barriers and sums of the workers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocked gzip (BGZF, as written by bgzip): members of at most 64 KiB that say how long they are, so that one can begin
 // in the middle of a file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Zeroed memory for large tables, on huge pages where the system grants them: random access then misses the TLB less.
 #pragma once
 

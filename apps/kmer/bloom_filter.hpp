@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two blocked Bloom filters, "seen once" and "seen again", whose bits for one key lie in one cache line: to note a key
 // costs one miss. One thread alone does so: were two to set the bits of one key at a time, each could find that the
 // other was first, and a key that was seen twice would never be "seen again".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text that comes one piece after the other from a file, a pipe or standard input, plain or compressed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the threads of a rank get text from, a chunk at a time.
 #pragma once
 

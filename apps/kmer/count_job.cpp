@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/count_job.hpp"
 
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The job of a rank: its threads read, send, serve and count; then the outputs are written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The work of one thread, from the first read to the last line of output. All threads of all ranks go through these
 // steps; if one of them fails, all agree on that at the next step, so that all end together.
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writes the k-mers and their counts of all threads into one file, each thread its part, in the order of ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the threads of all ranks talk: everything that touches Weft is in here.
 //
 // A participant is one thread of one rank. Within a pass any participant sends data to any other; a pass ends for a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // FASTA and FASTQ: what a piece of text says. A visitor hears `begin_record()` where a sequence begins, then
 // `bases(text)` for each line of it.
 #pragma once

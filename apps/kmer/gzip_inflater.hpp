@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inflates a gzip stream of any number of members, as gzip and bgzip write them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many k-mers there are of each count, in the format of `jellyfish histo`.
 #pragma once
 

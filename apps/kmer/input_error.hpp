@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is wrong with an input or an output. The texts are for users, who know nothing of chunks and ranges.
 #pragma once
 

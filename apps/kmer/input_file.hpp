@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The input files: their kinds, and which rank reads which part of them.
 #pragma once
 

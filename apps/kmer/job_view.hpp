@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's view of the job: its options, and the files behind the names of the inputs. Ranks whose view differs from
 // rank 0's would count a part of the reads, or reads of their own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A k-mer as a number: two bits a base, the last base lowest, so that the order of numbers is the order of letters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The k-mers that one thread owns: a filter and a table that no other thread touches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cuts sequences into k-mers and sends each to its owner, in buffers of a message's size.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts by k-mer: open addressing with linear probing, for one thread alone.
 #pragma once
 

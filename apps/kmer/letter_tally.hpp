@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Letters of sequences that no k-mer has, so that an input of proteins does not count as one with few k-mers.
 #pragma once
 

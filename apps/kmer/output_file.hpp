@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An output that is there as a whole or not at all: it is written beside its target under another name, and gets its
 // own name in the end. A pipe, a device and a file that this process has open already (/dev/stdout) are written to
 // directly.

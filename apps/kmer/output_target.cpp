@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/output_target.hpp"
 
 #include <sys/stat.h>

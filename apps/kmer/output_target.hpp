@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where an output goes: what its name means once links have been followed.
 #pragma once
 

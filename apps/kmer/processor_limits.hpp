@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which processors each rank may use, and how many threads it should have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/progress_bar.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A line on the terminal that says how far the job is, how fast it goes and how long it will take.
 #pragma once
 

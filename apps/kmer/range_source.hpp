@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chunks of a part of a file that can be split, plain or bgzip. The threads share no more than a counter.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/reader.hpp"
 
 #include "kmer/range_source.hpp"

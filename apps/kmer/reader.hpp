@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's share of the input in one pass, handed out to its threads.
 #pragma once
 

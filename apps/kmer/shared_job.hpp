@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state that the threads of a rank share while they count.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sequences of a stream that can be read only once, kept for further passes: two bits a base, in a file without a name
 // in TMPDIR. One thread alone writes and reads a spool.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chunks of a file that has to be read from its beginning. The threads take turns: one at a time reads, inflates and
 // cuts the next chunk; then it parses and sends while another takes its turn.
 #pragma once

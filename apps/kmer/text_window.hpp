@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text that grows at its end on demand, and the places where it may be cut into pieces.
 //
 // Where a piece ends is a function of the text alone. So two threads, or two ranks, that cut at the same place agree,

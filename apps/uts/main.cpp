@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-uts: counts an unbalanced tree on all ranks of a job.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The user's choices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counting a tree by all ranks of a job: fibers walk, and steal from other ranks when theirs has nothing left
 // (dang2016, 4.3.4).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "uts/tree.hpp"
 
 // The successors of the functions below look their algorithm up by name at each call, which takes longer than the hash.

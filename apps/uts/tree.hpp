@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trees of the unbalanced tree search: every node follows from its parent by SHA-1, so any rank can grow any part.
 #pragma once
 

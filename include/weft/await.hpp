@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines: tasks that await operations and completion objects, the loop that runs them, and events among them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that return when they are complete, for fibers, and for threads that have nothing else to do.
 //
 // Cost: the operation's; if it is not *done* by its post, a wait: a fiber's is two switches and one atomic `or`.

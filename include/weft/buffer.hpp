@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers that operations read and write: an address, a size in bytes, and the memory that the bytes lie in, if that is
 // not ordinary memory; and lists of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives: operations in which all members of a group take part (group.hpp).
 //
 // A `collective` says what is to be done with which buffers. It can be carried out in every form: `run` it and wait;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Completion objects, and the completion records with which the library signals them (yan2025-lci, 4.2.6 and 5.1.4).
 //
 // Cost: a record is one cache line, moved by copying it; a signal is one virtual call and the work of the object.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A queue of completion records. Most programs receive their messages in one.
 //
 // Cost: a signal is one cache line, a pop one cache line and one atomic read-modify-write (detail/laned_queue.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A completion object that counts its signals.
 //
 // Cost: a signal is one fetch-and-add.

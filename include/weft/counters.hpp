@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The counters of a device, in every build. Their cost: src/core/device/device_counts.hpp.
 #pragma once
 

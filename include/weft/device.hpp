@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device: the communication resources through which threads post operations and make progress (yan2025-lci, 4.2.3 to
 // 4.2.7).
 #pragma once

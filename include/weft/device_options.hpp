@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of a device; a runtime takes them, too, for its default device.
 #pragma once
 

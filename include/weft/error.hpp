@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The exception of wrong calls and failed set-ups, and the error codes in records of failed operations.
 #pragma once
 

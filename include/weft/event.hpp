@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An event inside a process, which any number of coroutines may await.
 //
 // Cost: 64 bytes in the frame of each coroutine that waits; one exchange for each await, one for the set. A task that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers: user-level threads that communicate, up to millions (dang2016).
 //
 // Cost of a switch: some nanoseconds. Cost of a fiber: its stack, of which only pages that it has written take memory.

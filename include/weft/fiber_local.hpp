@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A variable of which each fiber has its own value, as each thread has of a `thread_local` one.
 //
 // Cost of an access: a search through the fiber's variables, one after the other. A few are fast.

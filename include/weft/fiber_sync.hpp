@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Synchronization of fibers: mutex, condition, barrier, event, future. Threads may use them, too.
 //
 // Cost of a call: a lock that is held for a few instructions only. A wait suspends the fiber, or lets the thread sleep.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The completion graph: operations and functions in a partial order, started together (yan2025-lci, 4.2.6).
 //
 // Cost: making a graph allocates, and so do its first start, the first one after an edge was added if an edge leads to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups of ranks, in which collectives run (collectives.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A completion object that calls a function.
 //
 // Cost: a signal is the virtual call of every completion object and the function itself, inlined into it.

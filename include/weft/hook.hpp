@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hooks: functions of the user that `progress()` calls (zhou2024, 3.3).
 //
 // Cost: progress on a device without hooks reads one word; each hook is one virtual call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the bytes of long messages travel between ranks that can read each other's memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message that `device::probe` has found and taken: no other receive can match it. And a description of one that
 // `device::peek` has found.
 #pragma once

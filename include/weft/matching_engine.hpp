@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matching engines, in which sends match receives (dang2016, 3.1; yan2025-lci, 4.3.2).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that is not ordinary: kinds of memory, such as a device's, which a processor can't simply copy; and layouts,
 // whose bytes do not lie side by side. A buffer names the memory that its bytes lie in (buffer.hpp).
 //

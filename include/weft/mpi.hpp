@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A communicator of Weft's MPI library as Weft sees it, for programs that use MPI and Weft beside each other.
 #pragma once
 

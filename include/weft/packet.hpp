@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that the user fills: the message is written into the memory from which it is sent (yan2025-lci, 4.2.3 and
 // 5.1.2).
 #pragma once

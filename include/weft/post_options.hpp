@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of the posting functions: one type for each function, filled by designated initializers; all defaults are
 // here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which other devices a thread polls: the answer to the attentiveness problem (yan2025-mpi-extensions, 5.2).
 //
 // If each thread has a device of its own, messages for a thread that computes wait until it polls again, though other

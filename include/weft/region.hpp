@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory regions, which peers can put into and get from, and the handles that name them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run loop: coroutines await operations and completion objects in it, and it runs the coroutines that are ready.
 //
 // Cost: detail/awaiters.hpp. A call of `run_ready` that finds nothing reads four words, takes a lock without waiting

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The runtime: the rank, the number of ranks, and the resources from which all other objects are made (yan2025-lci,
 // 4.2.2).
 #pragma once

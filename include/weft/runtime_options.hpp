@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of a runtime: a member for each setting that is a runtime's, and not the process's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How user-level threads wait: the interface between Weft and their scheduler.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A completion object that is ready after a given number of signals, and keeps their records.
 //
 // Cost: a signal is one compare-and-swap, one fetch-and-add, and one cache line for the record.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The coroutine type for users: a function that may await (C++20, [dcl.fct.def.coroutine]).
 //
 // Cost: one allocation for its frame, and a few dozen instructions for each start and end. A chain of tasks of any

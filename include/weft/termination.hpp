@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Termination: the members of a group find out that none of them has work and that no message with work is under way.
 //
 // Cost: a count is a load and a store in a cache line of the calling thread. While all members wait and a message is

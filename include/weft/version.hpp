@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The version of Weft: of these headers, and of the library that runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How to wait for a completion object (`device::wait`), and how long for what fibers wait for.
 #pragma once
 

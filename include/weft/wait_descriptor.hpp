@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file descriptor for event loops with poll, epoll and the like.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All of Weft's public interface. Each header below can also be included alone.
 #pragma once
 

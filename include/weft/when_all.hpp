@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs several tasks concurrently and awaits them together.
 //
 // Cost: only the vector of results is allocated; one atomic operation for each task that ends. Tasks are started one

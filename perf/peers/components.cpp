@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Concurrent tables and queues of other libraries, in the roles of Weft's; compiled for one of them at a time:
 //   c++ -O2 -std=c++20 -DPEER_TBB components.cpp -ltbb        (or PEER_CUCKOO, PEER_BOOST,
 //                                                                   PEER_BOOST_STACK, PEER_BOOST_LIST, PEER_MOODYCAMEL)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers of Boost.Fiber, in the roles of Weft's in `weft-perf fibers`:
 //   c++ -O2 -std=c++20 fibers.cpp -lboost_fiber -lboost_context -pthread
 //   fibers yield:COUNT:MILLISECONDS     COUNT fibers of one thread that do nothing but yield

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // The points of weft-perf, measured with MPI: one program for every MPI, one launch for all points of a round.
 //   mpiexec -n 2 mpi_peer single|multiple calls|turns|plain PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
 // Rank 0 prints `sample INDEX VALUE BEFORE AFTER SHARE` for each. As in weft-perf: both sides go for a fixed time, the

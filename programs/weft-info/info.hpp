@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reports of weft-info: each function prints one on standard output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-info: what this Weft is, what it finds on this machine, how it is configured, which way a message goes.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the threads of a measurement run, how the bytes of its messages lie, and how long ones travel, as the command
 // line says.
 #pragma once

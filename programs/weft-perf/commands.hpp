@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommands of weft-perf; each prints its results.
 #pragma once
 

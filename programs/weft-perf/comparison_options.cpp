@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommands that hold Weft against other libraries.
 #include "weft-perf/option_groups.hpp"
 

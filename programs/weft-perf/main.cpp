@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-perf: measures Weft, the machine, and Weft against its peers.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Other jobs of this machine whose ranks are bound to their shares of its cores.
 //
 // Each holds sockets in the abstract namespace whose names have its processors: they are gone with the job, however

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The process between weft-run and the ranks. It is the ranks' parent and adopts what they leave behind, and it
 // outlives weft-run by as long as it takes to end all of them, whatever weft-run died of. In turn the kernel kills the
 // ranks if the guardian dies, and weft-run adopts the rest.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A running job: its event loop, and its ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job ends by a rank that fails, a signal, the time, or the last rank's end.
 #include <fmt/format.h>
 #include <sys/ioctl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks wait for: a rank in which nothing moves writes it by itself, and then the others are asked; all are asked
 // before the job is ended because of its time.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The start of a job: all connections, then the guardian.
 #pragma once
 

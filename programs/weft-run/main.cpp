@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // weft-run -n N [options] program arguments..., and mpiexec, which is weft-run by another name.
 #include <fmt/format.h>
 #include <unistd.h>

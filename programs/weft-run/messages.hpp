@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What weft-run and its guardian tell each other, a datagram each over a socket pair. The pair's hang-up is a message,
 // too: the other one has died.
 #pragma once

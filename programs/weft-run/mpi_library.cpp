@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-run/mpi_library.hpp"
 
 #include <fmt/format.h>

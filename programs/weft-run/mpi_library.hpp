@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Weft's MPI library for programs that were linked with another one of the standard ABI.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of MPI's launcher: what other launchers have in common, and no more.
 #include <fmt/format.h>
 

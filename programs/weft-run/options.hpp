@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of weft-run, and that of mpiexec, which is weft-run by another name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The output of many ranks on one descriptor, line by line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-run/pmi_server.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The server's side of PMI-1, without sockets: bytes of a rank go in, bytes for ranks come out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starting one rank, and finding everything that descends from a process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The programs of a job: their ranks follow each other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-run/reports.hpp"
 
 #include <algorithm>

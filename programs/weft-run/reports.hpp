@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reports of ranks in which nothing moves (WEFT_STUCK_AFTER), gathered so that they are shown together.
 #pragma once
 

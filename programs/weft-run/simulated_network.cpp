@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-run/simulated_network.hpp"
 
 #include <fmt/format.h>

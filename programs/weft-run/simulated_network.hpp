@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `weft-run --sim`: a simulated network between the ranks, which shows mistakes of order and of retries.
 #pragma once
 

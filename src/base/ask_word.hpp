@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two words by which weft-run asks its ranks for a report, in memory that it shares with them.
 //
 // weft-run adds one to a word to ask; a rank compares the words with what it has seen. Nothing else is carried.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Assertions: they can only fail by a bug of Weft's own. A wrong call of the user's is an error (weft/error.hpp) or
 // misuse (base/misuse.hpp); a wrong message of a peer is refused.
 #pragma once

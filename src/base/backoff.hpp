@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a thread does while it waits for another one: spin a little, then yield, then sleep for longer and longer.
 #pragma once
 

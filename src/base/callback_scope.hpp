@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the calling thread is inside a callback: a function of the program that the library calls while other threads
 // may wait for its return, that is, inside a device's gate, or inside a post.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one clock of the library. In a program it is the system's steady clock. A test can set it and move it on by hand,
 // so that what time decides is tried without waiting for time to pass.
 //

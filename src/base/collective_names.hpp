@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The names of collective operations and of their algorithms, for the setting that chooses algorithms (WEFT_COLL). The
 // algorithms themselves are in src/coll, whose table is asserted to have these names.
 #pragma once

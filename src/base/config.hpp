@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every setting: a WEFT_* variable of the environment, and where it is a runtime's, a member of `runtime_options`. One
 // field in `settings` with its default, and one row in the table of config.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds other copies of Weft in this process: the archive in the program, and a shared library that something else
 // uses.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // C++ shows an exception to handlers alone. A destructor that an exception runs finds it on the stack: the code that
 // calls destructors of a scope keeps the address of the exception's header, to continue the unwinding with it. So the
 // words of the stack are looked at, from this frame upwards, until one is the address of such a header.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The text of the exception that leaves scopes now, for the line that ends the process: after that line no handler
 // gets the exception.
 #pragma once

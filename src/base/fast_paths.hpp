@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether common cases take their fast paths (CMake option WEFT_FAST). Each has a general twin, which does the same and
 // passes the same tests alone.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sleeping until another thread, of any process, changes a word; and waking the threads that sleep.
 //
 // Cost: a system call each. A message for which no thread sleeps takes none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From 32-bit ids that the user gives to objects: the names by which peers call completions and matching engines.
 //
 // Who: any thread may call any member at any time; construction and destruction are alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stack of nodes that link themselves, by their member `behind`. Any thread adds; one at a time takes all of them.
 //
 // Cost if it is empty: one read of a line that is not written then. Adding is one exchange; nothing is allocated.

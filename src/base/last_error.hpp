@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The last exception of this fiber or thread, for the report of a wrong use that it may have caused.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one way in which a child of fork() gets rid of its parent's objects.
 #pragma once
 

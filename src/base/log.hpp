@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages for people on standard error: levels, the rank in front, each line by one write so that ranks don't mix.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A wait of a thread, for the report of a process in which nothing moves (standstill.hpp).
 //
 // Cost: nothing to a wait that ends within `listed_after`; a lock at the beginning and the end of a longer one, if the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/misuse.hpp"
 
 #include <fmt/format.h>

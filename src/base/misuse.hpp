@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of a process that breaks a rule of use: for what can't be an exception, as in destructors.
 #pragma once
 

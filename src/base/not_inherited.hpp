@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Code that fork() must not interrupt, and objects that a child of fork() must neither use nor keep open.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Weft keeps for the fiber that the calling thread runs, or for the thread itself where it runs none.
 //
 // A thread has one set of these words. They are empty at each switch of Weft's own fibers: a fiber that is suspended

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Announces an order that arises outside this process to ThreadSanitizer, which sees this process alone.
 //
 // A thread that sends a request to another process is ordered before the thread that receives the answer, however many

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which processors of this machine a thread may run on, and how several ranks share them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random bytes of the system's, for names, passwords and numbers that nobody else has.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lines of a report about the events for which a process waits.
 #pragma once
 

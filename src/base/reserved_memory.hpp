@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that grows where it lies: address space is reserved for all of it, and its first part is memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings of one runtime: its members over the environment over the defaults.
 #include <fmt/format.h>
 

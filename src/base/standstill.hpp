@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds out that nothing moves in this process, and reports the events for which it waits (`WEFT_STUCK_AFTER`).
 //
 // A thread of its own looks some times in that period. It reads counters that exist anyway, so messages cost no more,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "base/this_machine.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tells machines apart, as far as the loopback address and abstract sockets reach: by trying.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The suspender of the calling thread, which decides how it waits (weft/suspender.hpp).
 #pragma once
 

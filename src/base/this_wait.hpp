@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A description of what the calling fiber is about to wait for, for the report of a job in which nothing moves any
 // more.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft/detail/thread_slot.hpp"
 
 #include <bitset>

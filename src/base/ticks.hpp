@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A counter of cycles: for times that are compared with each other, and whose error costs speed alone. It may differ
 // between cores, and its rate is known by measuring it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Resumes fibers at a time: of the waits of fibers that have a time limit.
 //
 // One thread of the process, started with the first timer, sleeps until the next timer is due. Threads that wait need

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lock for which no thread waits: a thread that does not get it does something else.
 //
 // Cost: one exchange to enter (a plain read where it is taken), one plain store to leave.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for one event: by a fiber, which is suspended, or by a thread, which sleeps.
 #pragma once
 

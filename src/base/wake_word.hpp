@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state of a wait for one event (base/waiter.hpp): by it a waiting fiber and the thread that wakes it agree on when
 // the fiber may leave.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that wait for their end: each is posted with a `call` on the caller's stack, which the completion fills
 // in.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kinds of bootstrap, each with its parameters; `process_bootstrap` chooses and fills these in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rank and size of this process, exchange of small values, and a barrier: a job needs them before it has a network.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kind of bootstrap that a process's environment asks for, or why there is none.
 #pragma once
 

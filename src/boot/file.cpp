@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that meet in a private directory. Every rank holds a lock file while it lives; rank 0 waits until all are there
 // and writes the roster: the members of this job, by the random name (nonce) that each has given itself. Files that a
 // crash left behind bear names that no living process holds, so they are neither believed nor kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "boot/file_directory.hpp"
 
 #include <dirent.h>

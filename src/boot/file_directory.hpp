@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The private directory of a file boot: small files, locks that tell the living from the dead, and a mutex.
 #pragma once
 

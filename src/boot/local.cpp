@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks as threads of one process: one table behind a mutex, and a barrier that names who is missing.
 #include <fmt/format.h>
 

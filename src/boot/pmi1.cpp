@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The PMI-1 client: one socket inherited from the launcher, a line for each request, a line for each reply.
 #include <fcntl.h>
 #include <fmt/format.h>

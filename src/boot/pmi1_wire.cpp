@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "boot/pmi1_wire.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lines of the PMI-1 wire protocol: `cmd=get kvsname=k key=a\n`. Both ends read them with this; bytes from the
 // socket are input like any other and may be malformed.
 #pragma once

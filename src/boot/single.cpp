@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Alone. Values still become visible only by a fence, so that a program tried alone behaves as it will in company.
 #include <map>
 #include <mutex>

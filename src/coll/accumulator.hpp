@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The value that a rank has reduced so far: its own input, then also values that it receives from the ranks just below
 // or above. So the operands stay in the order of ranks, and an operation need not be commutative.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of ranks: which an algorithm sends, and how it packs blocks that do not lie one behind the other.
 //
 // The linear and pairwise algorithms send no message for a block of 0 bytes: both ranks know its size.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the buffers of one member of a collective may not be.
 #pragma once
 

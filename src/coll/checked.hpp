@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives of a checked run (WEFT_CHECK=1): before its steps the members compare their calls.
 //
 // The calls go around as a dissemination barrier does, log n rounds of a message to one member: each message has the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order of precedence: the algorithm that the call names, the one that WEFT_COLL names, the first rule that fits.
 //
 // The rules follow the formulas at the heads of the algorithms: few rounds where messages are short, few bytes where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which algorithm a collective uses, and why.
 #pragma once
 

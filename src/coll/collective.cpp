@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starts collectives: makes the shape that an algorithm needs from the buffers and options of the call, and runs it.
 #include "weft/collectives.hpp"
 

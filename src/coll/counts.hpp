@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Goes through the schedules of all ranks without sending: counts rounds, messages and bytes, and finds schedules that
 // don't fit together.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Carries out the steps of a collective for a thread that waits: no graph, as no other thread takes part.
 //
 // Cost: a pass over the steps; each message is a record in a queue, and each edge a count. Nothing is allocated once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The barrier after which a group's members use the numbers of an epoch again (number_window.hpp), and the starts that
 // wait for it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The messages of a member whose part of a collective has failed. Other members wait for them, so it sends all of them,
 // each longer than its receive: the receive ends with `truncated`, and so its member fails, too.
 #pragma once

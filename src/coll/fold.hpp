@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A group of any size as 2^k members, for algorithms that need a power of two: ranks 2 i and 2 i + 1 of the first ones
 // are one member. So a member stands for ranks in a row, and the order of members is that of ranks.
 #pragma once

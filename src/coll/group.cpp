@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups: which ranks they have, and how their members agree on a name.
 #include "weft/group.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The names of the groups of a rank: which it gives to groups that it leads, and which of them live.
 //
 // A leader counts its groups, modulo 2^20. A name is given again only when no member of the new group has a group of

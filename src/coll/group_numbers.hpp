@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The numbers of a group's collectives, and the tags of their messages: the group's name, the last bits of the number,
 // and the label of the step.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a member knows of a group, and the runs of its collectives that it keeps for the next ones.
 //
 // All groups share one matching engine of the library's own. The tag of a message has the group, the number of the

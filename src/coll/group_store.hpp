@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The groups of a runtime: all its ranks, the names that live, and groups that have ended before their collectives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Recursive halving: a rank's part of a reduced value, cut in two again and again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The nodes of a group's members, for algorithms that go within nodes and between them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which numbers of a group's collectives are free. Numbers count all collectives of a group; tags have their last 12
 // bits, so that two collectives whose numbers differ by 4096 have the same tags.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Adds steps to a schedule as if they ran one after the other: a step begins after the earlier steps that write the
 // bytes it reads, or that read or write the bytes it writes. Steps on other bytes are independent.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule of collectives within the nodes of a group and between them, one after the other.
 //
 // A rank begins a phase when all steps of its earlier phases have run; ranks need not be in one phase.

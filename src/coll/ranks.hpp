@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers of ranks and blocks that several algorithms compute.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective of a group: made once for its shape and algorithm, and started many times. One that a thread waits for
 // carries out its steps itself (direct_run.hpp); a posted one is a graph, which is built for its first start.
 //

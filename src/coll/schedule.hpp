@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of one rank in a collective, as data: an algorithm writes them down, and a graph carries them out, or a
 // count goes through them without sending.
 //

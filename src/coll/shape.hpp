@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective, as one rank of the group sees it: all that an algorithm knows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the call of a collective asks for, checked: its shape.
 #pragma once
 

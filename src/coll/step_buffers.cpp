@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "coll/step_buffers.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffers of a run, in which each step has its parts: the input, the output and temporary memory.
 //
 // Input and output may lie in memory of a kind, or have a layout. A message names a part of such a buffer and is copied

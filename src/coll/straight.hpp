@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short collectives without a graph, for a thread that waits: a barrier, a broadcast or an allreduce of a few bytes.
 //
 // Cost: their messages, and a wait for each round. Algorithms: dissemination, binomial, recursive doubling; where ranks

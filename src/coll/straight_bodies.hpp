@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bodies of short collectives: which messages one member sends and awaits. straight.cpp gives them its messages,
 // and a test gives them messages that it counts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terminations: which thread drives the waves, in which the members add up their counts. Why the end is exact:
 // waves.hpp.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts of algorithms on two levels, in which a leader of each node takes part for its members.
 #pragma once
 

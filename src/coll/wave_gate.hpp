@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a member joins the next wave of a termination: not while it works. The word holds twice the number of pieces
 // that are being worked at, and a bit which says that a wave waits for their end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the members of a termination conclude from waves, which add up their counts: Mattern's four counter method.
 //
 // The argument. A piece of work is begun, and later done. Its `done` is counted after its `begun`, and after the

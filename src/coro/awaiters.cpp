@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps in which coroutines are suspended and resumed.
 #include "weft/detail/awaiters.hpp"
 #include "base/backoff.hpp"

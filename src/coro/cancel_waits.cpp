@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run loop cancels the waits of its coroutines, waits given up by a stop token, and all of its tasks if an
 // exception leaves its scope.
 #include <mutex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Run loops: looking, running, sleeping.
 #include "weft/run_loop.hpp"
 

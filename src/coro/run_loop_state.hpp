@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state of a run loop: coroutines that are ready, posts to be tried again, and conditions to be asked.
 //
 // A look holds a lock for which no thread waits: a look that is under way serves all threads.

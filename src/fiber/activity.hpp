@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a worker has done, as counts that any thread reads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state of a fiber that does not run: a stack pointer, with the registers that a call has to preserve below it.
 //
 // Cost of a switch: six registers and the stack pointer to memory, as many loads back, one indirect jump. The rounding

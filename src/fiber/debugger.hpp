@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table by which a debugger lists fibers without debug information: tools/weft_gdb.py reads it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way from a `fiber_ref` to its worker: a reference may outlive the scheduler, and a thread may be interrupted in
 // the middle of a signal, so a thread of another scheduler enters the door first, and the worker is not destroyed
 // before it has left.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The head of a fiber: what its workers and its handle know of it.
 #pragma once
 

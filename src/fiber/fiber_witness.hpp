@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a scheduler of fibers knows for the report of a process in which nothing moves (base/standstill.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that wait for a worker: fibers that move to it from another one, and fibers that no worker has started yet.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fiber-local variables of a fiber or thread (weft/fiber_local.hpp).
 #pragma once
 

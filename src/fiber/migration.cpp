@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/migration.hpp"
 
 #include "base/assertion.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The move of a running fiber to another worker, which does not own its stack. It has a slot there meanwhile. Its
 // public slot stays that of its home worker, which forwards signals.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which fibers of a worker are ready to run: a bit for each, and above them levels of hints, a bit for each word below
 // (dang2016, 3.2).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/ready_queue.hpp"
 
 namespace weft::fibers {

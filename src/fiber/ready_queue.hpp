@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ready fibers of a worker, in the order in which it runs them: by their bits, and who has the slot of a bit.
 #pragma once
 

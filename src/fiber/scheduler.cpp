@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The public classes, joined to the workers.
 #include <algorithm>
 #include <deque>

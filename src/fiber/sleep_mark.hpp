@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a worker sleeps, and whether a thread has called it.
 //
 // A worker that is about to sleep marks itself and then looks once more for something to run; a thread that has given

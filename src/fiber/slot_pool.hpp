@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The slots of a worker, and the stacks that fibers of it have.
 //
 // A slot is free with a stack, bare without one, or in use: by a fiber that has its stack here, or by a guest, which

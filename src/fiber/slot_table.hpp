@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which fiber has which slot of a worker.
 #pragma once
 

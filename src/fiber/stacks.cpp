@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/stacks.hpp"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stacks of a worker's fibers, one for each slot, mapped when a slot is first used.
 //
 // Cost: a system call for 256 stacks, two more for each that is guarded. Tops lie at different lines and on different

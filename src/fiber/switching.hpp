@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Switches of a worker's thread between its own stack and those of its fibers.
 //
 // Cost of a switch from one fiber to the next: the next bit (`ready_bits`), the heads of both fibers, the registers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What fibers wait for each other with.
 // In a child of fork(), whose parent has the fibers that wait, calls that end a wait do nothing: scopes that the child
 // leaves make them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread that checks whether fibers still move. If they don't, it reports their waits once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/work_stealing.hpp"
 
 #include "base/assertion.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that any worker may begin: the worker that they were spawned at offers them, and workers that have nothing to
 // run take them. A fiber that has begun stays with its worker.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sleep of a worker's thread that has nothing to run, and how other threads wake it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "graph/end_signal.hpp"
 
 namespace weft::core {

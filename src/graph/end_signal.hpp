@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The signal of a graph's end. The graph may be started again, or be destroyed, while the signal waits for room in its
 // completion object. So the signal lies in memory of its own, which each start takes and which each end gives back.
 #pragma once

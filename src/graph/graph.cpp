@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Starting a graph, running its nodes, and its end.
 #include <fmt/format.h>
 

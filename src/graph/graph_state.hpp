@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state of a completion graph.
 //
 // A node that becomes ready goes into the list of the thread that is running nodes, or opens a list. So a node that

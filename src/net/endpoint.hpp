@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's side of a transport: it posts and polls.
 //
 // Cost: one virtual call for a post and one for a poll.

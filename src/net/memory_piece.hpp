@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces of memory that a direct copy reads or writes, in this process or in a peer's.
 #pragma once
 

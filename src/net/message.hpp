@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message as core and transports exchange it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What transports may ask of the packet pool.
 #pragma once
 

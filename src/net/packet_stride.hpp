@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How packets lie in a pool's memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sink, to which a transport delivers arriving messages: functions that it must have, and functions that it may
 // have.
 #pragma once

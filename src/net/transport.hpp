@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contract between the core and the transports: this header and the headers of this folder that it includes.
 // README.md states it in words.
 #pragma once

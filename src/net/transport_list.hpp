@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The value of WEFT_TRANSPORT: names of transports in their order of preference, some of them under simulation.
 #pragma once
 

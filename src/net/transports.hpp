@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one table of transports: a new one is a folder and a line here. `sim` is not in it: it wraps the others.
 #pragma once
 

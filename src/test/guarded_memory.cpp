@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft/test/guarded_memory.hpp"
 
 #include <fmt/format.h>

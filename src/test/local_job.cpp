@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft/test/local_job.hpp"
 
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The clock that tests set (src/base/clock.hpp).
 #include "base/clock.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stages: release asan
 #include "base/config.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory that a process may have: limits of control groups, on planted files, and those of the process itself.
 // stages: release asan
 #include "base/memory_limit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sets of processors, the system's lists of them, and the parts that ranks take.
 #include "base/processors.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that grows where it lies: what was there stays, the new part is zero, and where nothing can be had nothing
 // changes.
 #include "base/reserved_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which processes are on one machine: this decides whether ranks share memory.
 // stages: release asan
 #include <gtest/gtest.h>

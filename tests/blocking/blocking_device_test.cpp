@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that wait for their end: by fibers, by threads, and by another library's scheduler.
 #include "weft/blocking_device.hpp"
 

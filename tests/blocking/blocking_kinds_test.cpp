@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that wait for their end, from and to every kind of memory: by fibers of one worker.
 #include <gtest/gtest.h>
 

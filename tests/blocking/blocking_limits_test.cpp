@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Limits, lists and probes of blocking operations, in fibers and in threads.
 #include <gtest/gtest.h>
 

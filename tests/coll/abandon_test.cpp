@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A member that abandons its collectives: they end, although the others never begin theirs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each algorithm, against a sequential oracle: 1 to 17 ranks, all roots, sizes around a cell, a packet and an odd
 // number; algorithms on two levels with nodes of 2 to 4 ranks.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Carries out the schedules of all ranks with real bytes, in an order by a seed, and compares the results with a
 // sequential oracle.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/coll src/base/collective_names.cpp tests/process/collectives.cpp
 """WEFT_COLL names algorithms of collectives, and the log says which one each collective takes, and why."""
 

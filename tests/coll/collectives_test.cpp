@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives in real jobs: every operation and algorithm by a printed seed, in every form, several in flight, in
 // groups that overlap, and by threads with a group each.
 #include "weft/collectives.hpp"

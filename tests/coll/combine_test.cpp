@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reductions of arrays of all lengths around the runs in which elements are combined.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rounds, messages and bytes of gathers, scatters, allgathers, alltoalls and scans are those of the literature, for 2
 // to 1024 ranks: taken from the schedules, without sending.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ranks have before a collective, and what they are to have after it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of the collectives that move blocks, and of the scans.
 #include "coll/expected.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of broadcast, and of the reductions but the scans.
 #include "coll/expected.hpp"
 

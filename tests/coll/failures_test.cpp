@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A member whose rank has ended: the collectives of the others end, in every form and by every algorithm, and none ends
 // well with a wrong result.
 #include <gtest/gtest.h>

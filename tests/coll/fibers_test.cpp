@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives of fibers: one that waits in a collective is suspended, and the other fibers of its worker run meanwhile.
 #include <gtest/gtest.h>
 

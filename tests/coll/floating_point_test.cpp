@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sums of floating-point numbers have the same bits in each run of an algorithm, however messages are delayed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that it takes to make a group, and the memory of many groups.
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of groups: given once, and again only where no member has a group of that name.
 #include "coll/group_names.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `{}` means in place, and a buffer of no bytes does not: in each form, with lists of blocks and without, also where
 // members compare their calls.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives with buffers in every kind of memory, by a printed seed: each operation and algorithm, or the one that
 // the rules choose, in place or not. Each gives the bytes that it gives with ordinary buffers, which other tests
 // compare with an oracle.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts beyond 2^31: schedules of blocks of many GiB, without memory; and messages of more than 2^31 bytes.
 #include <gtest/gtest.h>
 

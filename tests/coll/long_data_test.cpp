@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Long data within a node, by the algorithms that the rules choose: each reader copies each byte once, from where it
 // lies, and nothing of it goes in packets.
 #include <gtest/gtest.h>

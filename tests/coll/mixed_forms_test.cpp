@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members that carry out one collective in different forms, and with buffers in different memory: each operation, by
 // the rules for ranks that share cores and by those for ranks on cores of their own, whatever this machine has; with
 // calls compared, and over a network that delays and refuses.

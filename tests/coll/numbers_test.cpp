@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members that are thousands of collectives ahead of others, or of their own: each collective gets its own bytes,
 // though tags repeat after 4096 of them; none starts before its tags are free.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operands of reductions are in the order of ranks, also if the operation is commutative: so all ranks of an
 // allreduce get the same bits where these depend on the order, as of zeros with signs and of NaNs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which steps of a collective run before which, whatever the order in which it is carried out.
 #pragma once
 

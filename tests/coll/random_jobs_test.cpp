@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives of jobs of 1 to 9 ranks by seeds: over shared memory, over a network that delays and refuses, and with
 // calls compared. TEST_SEED is the first seed, TEST_SEEDS their number.
 #include <gtest/gtest.h>

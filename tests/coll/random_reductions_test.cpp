@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast and reductions against the oracle, for random shapes: elements of different sizes, blocks with gaps between
 // them and in any order, in place or not, short segments, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each algorithm that moves blocks or scans, against the oracle, for random shapes: blocks of different sizes with gaps
 // between them and in any order, in place or not, empty ones, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>

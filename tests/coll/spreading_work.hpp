@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work that causes more work at random ranks, counted by a termination: each piece of level n > 0 sends two pieces of
 // level n - 1. The ranks are threads of one process and share a tally of pieces that are left.
 #pragma once

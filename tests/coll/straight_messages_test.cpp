@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A member that waits may take a body of its own, while another one takes the schedule of the algorithm: because it has
 // posted the collective, or its buffers have a layout. Both send equal messages, for each number of members.
 #include <gtest/gtest.h>

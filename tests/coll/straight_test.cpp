@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short collectives without a graph give what they are to give, by the bodies for ranks with cores of their own and by
 // those for ranks that share cores, whatever this machine has.
 #include "coll/straight.hpp"

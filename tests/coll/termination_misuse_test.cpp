@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terminations that are used wrongly, given up, or lose a member.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terminations of groups by a printed seed: several groups at the same time, each with its own work and device, and
 // members that wait in random forms.
 #include <gtest/gtest.h>

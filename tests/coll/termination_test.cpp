@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terminations in real jobs, whose ranks are threads: they end exactly when no work is left, in every form.
 #include "weft/termination.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Algorithms on two levels: their costs, the messages between nodes, and the groups for which they are chosen.
 #include <gtest/gtest.h>
 

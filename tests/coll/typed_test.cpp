@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The typed front ends: every operation that reduces, with types of elements and operations on them, callables with
 // state, and the forms in place; operations that move elements of any type.
 #include <gtest/gtest.h>

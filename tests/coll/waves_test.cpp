@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The argument of terminations, simulated in one thread by a seed that is printed: messages take their time and
 // overtake each other, members become active again, and read their counts in each wave one after the other, in any
 // order.

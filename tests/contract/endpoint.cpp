@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one place where the transports' polls are compiled for the sinks of these tests.
 #include "contract/job.hpp"
 

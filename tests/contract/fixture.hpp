@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fixture of tests that every transport has to pass, and the list of transports.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two endpoints of a transport that reach each other, with pools that notice packets lost or given back twice.
 #pragma once
 

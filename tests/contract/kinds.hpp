@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transports that the contract tests run over, and what each of them must be able to do; promises_test.cpp holds it
 // to that. A capability that may be absent would otherwise be absent unseen.
 #pragma once

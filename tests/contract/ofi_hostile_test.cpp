@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages over a fabric that no peer should ever send: refused and counted, and the next good message arrives.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message over a fabric that can't be delivered: its sender is told which one, to whom, and why.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Optional parts of a transport that it has according to kinds.hpp: they work, and the transport does not deny them.
 #include <algorithm>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shared memory in which a peer has written values that it never should: refused and counted, never believed.
 #include <gtest/gtest.h>
 

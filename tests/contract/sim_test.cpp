@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The simulated network: its faults are counted, follow from its seed alone, and end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sink of the contract tests: all that a transport may call, or the least that a sink has.
 #pragma once
 

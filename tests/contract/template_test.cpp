@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transport to copy keeps the contract as it stands: it refuses, and nothing is lost or touched.
 #include "net/template/template_endpoint.hpp"
 

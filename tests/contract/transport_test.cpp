@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The promises of every transport to the core: a message arrives whole, once, or nothing happened. No order, no time.
 #include <algorithm>
 #include <map>

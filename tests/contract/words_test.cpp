@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of one word, which most are: the loops that take them, with a sink that has all that a transport may call.
 #include "contract/fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A receive that is taken back: neither the request nor the destructor waits, whatever the receive is waiting for.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines that await the ends of hooks, registrations, engines and devices while another thread is inside a call of
 // progress() that lasts until another coroutine of the same loop has run.
 #include <gtest/gtest.h>

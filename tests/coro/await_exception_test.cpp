@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An exception that leaves the scope of a run loop reaches its handler, with its text: the loop destroys its tasks.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines on fibers: what coroutines of a fiber leave to be run next is run by that fiber, wherever others run
 // meanwhile.
 #include <gtest/gtest.h>

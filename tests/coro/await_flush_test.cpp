@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines that await flushes and barriers.
 #include <gtest/gtest.h>
 

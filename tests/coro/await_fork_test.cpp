@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Children of fork() that destroy copies of run loops, tasks and events, whose coroutines the parent continues to run.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines: each await returns once, whichever thread completes it; nothing is resumed inside progress.
 #include "weft/await.hpp"
 

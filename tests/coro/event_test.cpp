@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events that tasks wait for when they are destroyed, and events that lie in frames of destroyed tasks.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run loop keeps for the tasks that it spawns.
 #include <gtest/gtest.h>
 

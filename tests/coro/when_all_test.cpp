@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tasks awaited together: all start in order, the one that awaits is resumed once, when the last has ended.
 #include "weft/when_all.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prints the table of settings, a line each, fields separated by tabs: name, type, default, least, most, multiple of,
 // power of two, choices, whose, member, meaning. configuration_test.py compiles it together with src/base/config.cpp
 // and collective_names.cpp.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs/configuration.md include/weft/runtime_options.hpp src/base/config.cpp src/base/config.hpp tests/docs/configuration_table.cpp
 """The table in docs/configuration.md is the library's own table of WEFT_* variables.
 

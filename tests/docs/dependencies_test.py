@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs/decisions/dependencies.md cmake CMakeLists.txt
 """docs/decisions/dependencies.md has a row for each library that a source includes and that the build looks for."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs README.md include
 """Every C++ block in README.md and docs/ compiles, and every relative link there leads somewhere.
 

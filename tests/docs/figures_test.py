@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs README.md tools/figures.py
 """Times and rates on pages are those of docs/figures, which are of one run (tools/figures.py, scripts/figures)."""
 

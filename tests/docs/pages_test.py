@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs README.md scripts examples programs apps include
 """What the pages say of files, headings, commands and options is there. `docs_test.py` looks after their C++."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: include cmake/reference.cmake cmake/Doxyfile.in
 """The reference can be made: every public thing has a comment, and doxygen understands each of them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: contrib cmake CMakeLists.txt
 """The Spack recipe says what the build says: its options are there, and its dependencies are those of the build.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs/architecture.md tools/walks.py tests/process/walk.cpp src/core src/net/shm src/net/ring
 """Each function in a walk of docs/architecture.md is passed by the message, as callgrind sees it in the release build."""
 

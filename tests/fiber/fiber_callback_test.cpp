@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers inside callbacks (handlers, hooks, nodes, allocators, match keys): no other fiber of the worker runs there,
 // and calls that wait are refused.
 #include <gtest/gtest.h>

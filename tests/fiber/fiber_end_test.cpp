@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fiber that was woken may end, and its scheduler be destroyed, while the thread that woke it is still inside the
 // call.
 #include <gtest/gtest.h>

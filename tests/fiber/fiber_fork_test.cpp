@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Children of fork() that destroy copies of schedulers and fibers, which the parent's workers go on to run.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Variables of which each fiber has its own.
 #include "weft/fiber_local.hpp"
 

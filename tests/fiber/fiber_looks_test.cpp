@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How often fibers in `device::wait` test their conditions: they are suspended until a signal where a worker serves the
 // device.
 #include <gtest/gtest.h>

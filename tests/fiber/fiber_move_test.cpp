@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that go on, or begin, at another worker than the one that has their stack.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Guard pages leave the process mappings for all else.
 // stages: release asan
 #include "fiber/stacks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that idle workers steal, and that send, receive and wait there: signals find a fiber at another worker than
 // the one that has its stack.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What fibers wait for each other with, among fibers of several workers and threads.
 #include "weft/fiber_sync.hpp"
 

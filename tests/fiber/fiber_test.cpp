@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers alone: turns, signals, ends, exceptions, stacks.
 #include "weft/fiber.hpp"
 

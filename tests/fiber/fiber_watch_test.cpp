@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that all wait, and a worker that is held up, are reported once (src/fiber/watch.hpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

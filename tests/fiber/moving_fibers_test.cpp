@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waits of fibers that move between the threads of another scheduler (weft/suspender.hpp). Each of its threads has a
 // suspender of its own.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers of another scheduler (weft/suspender.hpp), played by the thread of the test.
 #include "weft/suspender.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time limits and stop tokens of the waits of fibers, and of threads that wait for the same.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages with any header and any body, as a faulty peer could send them: delivered, kept, or refused and counted.
 //
 // There is something of everything that they may name: completions of all kinds, a region, matching engines with and

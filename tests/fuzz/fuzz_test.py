@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tests/fuzz src/boot src/net/shm src/net/ofi src/core/protocol apps/kmer
 # stages: release asan clang
 """Runs the fuzz targets for some seconds each. Those of a compiler without libFuzzer run the kept inputs, and a number

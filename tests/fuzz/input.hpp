@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that a fuzz target is given, taken piece by piece; behind their end everything is zero.
 #pragma once
 

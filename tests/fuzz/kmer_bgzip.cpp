@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A compressed file, whole or damaged, of one block or many: refused with a message that says why, or read.
 //
 // Read in parts, a damaged one may be found wrong where it is right in order: what looks like a block may lie in one.

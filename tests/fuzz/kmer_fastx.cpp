@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text that should be FASTA or FASTQ: refused with a message that says why, or read as it is, however it is cut.
 #include "fuzz/kmer_file.hpp"
 

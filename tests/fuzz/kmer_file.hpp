@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A file of reads as weft-kmer finds it, of any bytes; and its content, however it is cut into pieces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Inputs made from kept ones, where there is no fuzzer that watches what they reach: a seed and a number say which.
 // Numbers are drawn at the bounds more often than anywhere else.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What arrives over a fabric: a header that is believed, and then its payload lies within the message, or none.
 #include <cstring>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What comes over the launcher's socket: cut into lines, read as key=value pairs, and decoded.
 #include <string>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a fuzz target on inputs that were kept (files, or folders of them), then on some made from these:
 //   TARGET [--mutations COUNT] [--seed SEED] PATH...
 // Where an input ends the process, it is printed in hexadecimal digits. With --overflow it writes one byte behind a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The environment, one variable a line: refused with an error that says why, or settings that every row can show.
 #include <array>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ranks meet before they share memory: invitations, greetings with any number of descriptors, and segments of any
 // size, seals and header. One that fits is let in, all others are sent away, and no descriptor stays behind.
 #include <fcntl.h>

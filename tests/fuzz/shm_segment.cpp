@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that writes anything into the memory that it shares: its cells, its claims, the packets that it returns and
 // its own header. Everything is delivered within bounds or refused, and no packet is lost.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that sends any header with any body. It names existing ids, regions and tickets of operations more often than
 // chance would.
 #pragma once

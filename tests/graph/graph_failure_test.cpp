@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nodes that fail, and the nodes behind them; runs that are ended early.
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nodes of graphs that post from and to every kind of memory.
 #include <gtest/gtest.h>
 

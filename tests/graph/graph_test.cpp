@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graphs: every node once, after those before it, whatever its post answers; no recursion that grows with the graph.
 #include "weft/graph.hpp"
 

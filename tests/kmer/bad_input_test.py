@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 # stages: release asan
 """What can't be right ends with one message that says so, a failure on every rank, and no output."""

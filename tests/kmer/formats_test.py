@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 """Every format gives the counts of a count the slow way, split over ranks and threads."""
 

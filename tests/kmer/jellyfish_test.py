@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 """weft-kmer finds what jellyfish finds in the same reads: the same histogram, and the same count of each k-mer."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs weft-kmer on several ranks, and counts k-mers the slow way to compare with."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer tests/kmer/known
 """The histograms of real reads are the known ones, whatever the number of ranks and threads and the launcher."""
 

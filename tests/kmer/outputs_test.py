@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 """No output takes the place of an input or of the other output, by whatever name; links and descriptors are followed."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 """All ranks count the same input, or none does and one line says why; a file that changes meanwhile is an error."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/kmer
 """Unless the user says how many threads there are, there are as many as processors that the ranks may use."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/core/memory src/net/shm tests/process/am_idle.cpp
 """Two idle processes hold less than 64 MiB each, their shares of the segments included."""
 import tempfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A job of ranks of tests/process/am_idle.cpp under weft-run, and what its ranks said of themselves."""
 import os
 import pathlib

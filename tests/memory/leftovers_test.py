@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/shm src/boot programs/weft-run tests/process/am_idle.cpp
 # stages: release asan
 """Whatever ends a job, no process, socket or file of it is left."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: docs/sizing.md src/core src/net tests/process/sizing.cpp
 """The formulas of docs/sizing.md against the memory that tests/process/sizing.cpp finds: a formula is an upper bound, and
 not more than a factor above what is used. The totals of its examples are what the formulas give."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: include
 """What the compiler refuses, and the words that it says; beside each, what is right and compiles."""
 

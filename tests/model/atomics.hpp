@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The policy of atomics under which lock-free headers run in the explorer. See include/weft/detail/atomics.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ring between two devices under the explorer: every cell arrives once, in order, with what was written into it.
 #include "net/ring/cell_ring.hpp"
 

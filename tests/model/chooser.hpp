@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which way an execution goes wherever it could go several: the first is the plain one, every other a deviation.
 #pragma once
 

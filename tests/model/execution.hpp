@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One execution of a program under the explorer: its threads, taking turns, and its memory.
 #pragma once
 

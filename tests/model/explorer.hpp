@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a small multithreaded program again and again, each time with another interleaving of its threads and other
 // stale values for its loads, until one run fails or the budget is spent.
 //

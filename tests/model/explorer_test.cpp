@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The explorer itself: litmus tests whose answers are known. They try orders, which therefore have no labels.
 #include "model/explorer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A context that the explorer switches to and from; its stack is used again, execution after execution.
 #pragma once
 

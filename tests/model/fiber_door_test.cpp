@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door to a worker under the explorer: no thread uses a worker that is gone, or one for which its reference is not.
 #include "fiber/door.hpp"
 

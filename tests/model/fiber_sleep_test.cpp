@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Workers that fall asleep under the explorer: none sleeps while there is something for it, and two fibers wake two.
 #include "fiber/sleep_mark.hpp"
 

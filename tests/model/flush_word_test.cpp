@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The counts that flushes look at, under the explorer: a flush sees all that operations did that had begun before it,
 // waits for no later ones, and threads that begin operations all the time hold none up.
 #include "core/runtime/flush_word.hpp"

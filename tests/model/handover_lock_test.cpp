@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The lock with which a thread can leave a node, under the explorer: the thread inside handles each node once, in the
 // order in which the nodes of each thread were left, and no node is left at a lock that is free.
 #include "core/matching/handover_lock.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stack of indices under the explorer: two threads never have one index, and a taken index carries its bytes.
 #include "core/memory/index_stack.hpp"
 

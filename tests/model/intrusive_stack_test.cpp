@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The stack of the backlog, and the lock for which no thread waits, under the explorer.
 #include "base/intrusive_stack.hpp"
 

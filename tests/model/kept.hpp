@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Objects of an execution that ends in its middle: they stay as they are, and so does their memory.
 #pragma once
 

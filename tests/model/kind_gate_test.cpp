@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gate of a kind of memory under the explorer: a function of the kind sees the writes before the kind began, the
 // end of the kind waits for the function, and memory of an ended kind does not enter the next kind.
 #include "core/memory/kind_gate.hpp"

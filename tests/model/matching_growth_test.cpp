@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The growth of the matching table under the explorer: while buckets are split, each node is found once, by a match or
 // by a thread that cancels it, also by threads that know an old number of buckets.
 #include <gtest/gtest.h>

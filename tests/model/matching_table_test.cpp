@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matching table under the explorer: one thread at a time has a node, its payload arrives with it, and of matching
 // and cancelling exactly one happens. And the numbers of an ordered engine's sender.
 #include "core/matching/matching_table.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The values that the C++ memory model lets each thread see, during one execution.
 //
 // Each location keeps all values stored to it, in modification order, which here is the order of execution. A thread

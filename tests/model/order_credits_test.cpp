@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The credits for numbered messages under the explorer: a sender never has more messages under way than it has credits,
 // each credit returns, and a device that asks for a notice gets one.
 #include "core/matching/order_credits.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ordered engine under the explorer: messages come early, receives leave rank and tag open, one is cancelled while
 // it is matched, the engine is withdrawn; and the numbers that its senders give.
 #include "core/matching/ordered_matching.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The deque of packets under the explorer: owner and thieves never lose a packet and never share one.
 #include "core/memory/packet_deque.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plants bugs into the headers under test, one at a time, through their atomics, and sees that a program finds each.
 #pragma once
 

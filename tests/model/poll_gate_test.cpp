@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gate of a device under the explorer: one thread is inside at a time, each thread that asks gets its turn, and a
 // thread that withdraws something knows when no thread uses it any more.
 #include "core/device/poll_gate.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The queues under the explorer: nothing lost, doubled, torn or out of order, and no bug planted in them goes
 // unnoticed.
 #include <gtest/gtest.h>

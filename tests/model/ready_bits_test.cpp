@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ready bits of fibers under the explorer: no signal is lost, none is given twice, and a worker that goes to sleep
 // is either woken or has seen the bit.
 #include "fiber/ready_bits.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way back for packets under the explorer: each comes back once, read to the end, whichever thread returns it.
 #include "net/shm/return_ring.hpp"
 

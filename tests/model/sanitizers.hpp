@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which sanitizer this is compiled for: contexts must be announced to one, the other can't follow them at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The share of a copy under the explorer: every piece is copied once, by one side; the receiver finds all of them in
 // their place; and a sender that hears of a copy when it is over touches nothing.
 #include "core/message/shared_copy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that are suspended after a fence of another thread's under the explorer: none misses its signal.
 #include "core/wait/shared_fence.hpp"
 

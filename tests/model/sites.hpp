@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The places in the source where atomics are accessed, named by the labels that the comments above them carry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pool that grows under the explorer: two threads never have one element, a taken element carries its bytes, and
 // slabs that threads take at one moment are all kept.
 #include "core/memory/slab_pool.hpp"

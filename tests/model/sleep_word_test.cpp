@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Falling asleep and waking up under the explorer: nobody sleeps through a message.
 #include "net/ring/sleep_word.hpp"
 

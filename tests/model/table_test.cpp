@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of ids under the explorer: readers never see less than what is there, nor anything else.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fiber or thread that waits, and the threads that wake it or interrupt its wait, under the explorer: it continues
 // once it is woken, no thread uses what it destroys then, and it looks at its limits once one is reached.
 #include "base/wake_word.hpp"

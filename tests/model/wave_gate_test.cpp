@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gate of a termination's waves, under the explorer: a wave that waits for work is released exactly once, by the
 // end of the last piece, and the thread that drives it then sees the work of all threads.
 #include "coll/wave_gate.hpp"

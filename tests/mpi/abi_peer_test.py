@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi programs/weft-run programs/weft-mpicc tests/mpi/programs
 # not under sanitizers, which a C compiler's programs would need, too
 """Programs of one library of the standard ABI run with the other: theirs on ours, and ours on theirs."""

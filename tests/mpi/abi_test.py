@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi
 # not under sanitizers, whose runtimes have symbols of their own
 """The library exports the names of the standard ABI and no other; its header compiles in all languages, and agrees with

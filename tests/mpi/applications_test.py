@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi apps/mpi apps/dt apps/hpccg
 """mpi-dt and mpi-hpccg have the known answers, with Weft's MPI, in long tests with each other MPI of the distribution that is
 installed, and with those that TEST_MPI_PEERS names (differential_test.py)."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers that functions of MPI take as right on a communicator of one rank, and numbers that are certainly wrong.
 #pragma once
 

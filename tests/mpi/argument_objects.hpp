@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Objects of MPI by the names of their handles' types, so that a table of parameters can ask for them.
 #pragma once
 

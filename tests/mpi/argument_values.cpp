@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/argument_values.hpp"
 
 #include <algorithm>

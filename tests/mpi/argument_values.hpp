@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values for the arguments of a function of MPI: right ones, and wrong ones that it has to refuse.
 #pragma once
 

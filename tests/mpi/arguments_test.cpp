@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each function with wrong arguments: an error class, never a crash or a wait, and nothing is written. The functions
 // are those of the library's own tables. TEST_SEED replays mixtures, TEST_MIXTURES is their number
 // for each function, and TEST_FUNCTION is a part of the names of the functions that are called.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes of communicators and datatypes, and their callbacks (MPI 5.0, 7.7).
 #include <climits>
 #include <vector>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi include/weft/mpi.hpp src/core/api/mpi.cpp src/base/copies.cpp cmake/mpi_wrappers.cmake tests/mpi/programs
 # not under sanitizers, which a C compiler's programs would need, too
 """The MPI library beside others in a process: beside Weft's own interface, beside a second copy of Weft, and loaded by

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffered sends, and the buffers that programs attach (3.6).
 #include <numeric>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All functions of MPI that this library has, to be called with any arguments. The build makes the table.
 #pragma once
 

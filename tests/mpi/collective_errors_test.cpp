@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong arguments of collectives. All ranks call wrongly where a call is refused before it begins.
 #include <array>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Members that wait in one collective, and others that start it with a request: the library lets them meet, though MPI
 // does not ask for that. All members start a persistent one. By the rules for ranks that share cores and by those for
 // ranks on cores of their own.

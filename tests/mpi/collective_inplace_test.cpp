@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_IN_PLACE where a rank has no bytes, in all forms, also where members compare their calls (WEFT_CHECK=1).
 #include <array>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that move blocks: each in all forms, with layouts of each rank's own, compared with what every rank can
 // compute by itself. Gaps of receive buffers are not written.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several collectives at a time: nonblocking ones, blocking ones beside them, persistent ones that start again.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that combine elements: each in all forms, with commutative operations and others, in the order of ranks.
 #include <algorithm>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that wait, of predefined datatypes and operations.
 #include <array>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators (MPI 5.0, 7.4): how they are made, and their end.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ids of communicators' engines.
 #include "mpi/objects/context_ids.hpp"
 

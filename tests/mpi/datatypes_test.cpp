@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of datatypes: MPI 5.0, chapter 5, and 8.4 for names.
 #include <array>
 #include <climits>

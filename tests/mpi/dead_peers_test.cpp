@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages with a rank that has ended: MPI_ERR_PROC_ABORTED. Here a rank is declared ended that is still there.
 #include <array>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Weft knows of communicators (weft/mpi.hpp).
 #include "weft/mpi.hpp"
 

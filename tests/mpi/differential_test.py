@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi tests/mpi/differential
 # not under sanitizers, which the wrapper's programs would need, too
 # cost: 60

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end, memory, inquiries, and handles as integers (MPI 5.0, chapters 9, 11 and 20.5).
 #include <array>
 #include <chrono>

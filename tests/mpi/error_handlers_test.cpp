@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers, and the error classes and codes that users add.
 #include <array>
 #include <string>

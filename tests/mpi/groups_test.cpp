@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Group (MPI 5.0, 7.3): no function of it communicates.
 #include <vector>
 

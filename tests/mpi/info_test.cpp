@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Info objects (MPI 5.0, chapter 10), and hints of communicators.
 #include <array>
 #include <string>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi src/boot programs/weft-run programs/weft-mpicc tests/mpi/programs
 # not under sanitizers, which a C compiler's programs would need, too
 """How programs of MPI are started: by Weft's mpiexec, by that of others, and in vain."""

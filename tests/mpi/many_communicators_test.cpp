@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators by number: held together, made and freed again and again, made by several threads at the same time; and
 // parts of communicators by hardware.
 #include <malloc.h>

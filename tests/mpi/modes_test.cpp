@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The modes of sends (3.4), and sends that are combined with receives (3.10).
 #include <numeric>
 #include <vector>

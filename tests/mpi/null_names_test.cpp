@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What programs ask of handles before, or without, an object: names of null handles, and the error handler of a
 // communicator that is being made.
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Allreduce gives all ranks the same bits: of zeros with signs, of NaNs with payloads, by each predefined operation
 // of numbers with fractions, and by a program's operation that is called commutative.
 #include <array>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The MPI library as users have it: programs compiled by its wrapper, and started."""
 
 import os

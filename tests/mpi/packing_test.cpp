@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pack and unpack (MPI 5.0, 5.2 and 5.3). The representations are tested in datatype/.
 #include <array>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent requests (3.9).
 #include <array>
 #include <vector>

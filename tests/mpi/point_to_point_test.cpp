@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives of predefined datatypes, their statuses and errors.
 #include <chrono>
 #include <future>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How threads wait by loops of tests and probes that find nothing (MPI_Test and MPI_Iprobe), and how they sleep in
 // calls that wait. Yields and calls of progress are counted; no test looks at the time that something takes.
 #include <algorithm>

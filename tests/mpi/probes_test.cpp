@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Probes, matched probes and their receives (3.8.1 to 3.8.3), and MPI_Cancel (3.8.4).
 #include <array>
 #include <numeric>

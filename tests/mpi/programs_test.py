@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi programs/weft-mpicc tests/mpi/programs
 # not under sanitizers, which a C compiler's programs would need, too
 """Programs that users write: compiled by weft-mpicc, run under weft-run and alone."""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks of MPI as threads of one process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages and requests of several threads of a rank: MPI_THREAD_MULTIPLE (11.6).
 #include <array>
 #include <atomic>

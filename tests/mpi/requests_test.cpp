@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions that complete, test and free requests (3.7), and their statuses (3.2.5).
 #include <array>
 #include <numeric>

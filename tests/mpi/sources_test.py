@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi programs/weft-mpicc programs/weft-run tests/mpi/programs
 # not under sanitizers, which a C compiler's programs would need, too
 """Programs that are not ours, unchanged, built by Weft's wrapper of sources that the user has, and run.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints what the start of MPI costs: `python3 tests/mpi/start_figures.py [build] [rounds]`. The least of all rounds.
 
 Times are those of weft-run, from its start to its end, with programs and with `true`, which needs no MPI; memory is that of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tool interface without variables (MPI 5.0, 15.3), and what the library tells of its ABI.
 #include <array>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cartesian topologies (MPI 5.0, 8.5).
 #include <array>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers of collectives in tests: elements of two ints, in many layouts, whose gaps may not be written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages whose data are not contiguous, end to end: their layouts at both sides may differ, their signatures agree
 // (MPI 5.0, 3.3.1).
 #include <array>

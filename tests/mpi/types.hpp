@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes in tests: made, committed, and freed with their owner.
 #pragma once
 

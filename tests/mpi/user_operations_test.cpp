@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations of programs, and predefined ones on all types that they take.
 #include <algorithm>
 #include <complex>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies by the system between lists of pieces: here of a process with itself, which the system copies alike.
 #include "net/shm/cross_memory.hpp"
 

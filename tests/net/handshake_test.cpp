@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ranks hand each other their segments: visitors that are let in or sent away, and the lines about them.
 #include <fcntl.h>
 #include <gmock/gmock.h>

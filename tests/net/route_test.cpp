@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sending side of a ring: what it does for a message that doesn't go.
 // stages: release asan
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Segments: what is mapped is as large as was agreed on, and stays so.
 // stages: release asan
 #include "net/shm/segment.hpp"

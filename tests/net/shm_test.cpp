@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Segments as ranks see each other's: where things lie, what is believed, how packets go back.
 // stages: release asan
 #include <gmock/gmock.h>

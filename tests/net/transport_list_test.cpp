@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // WEFT_TRANSPORT: what may be written, what it means, and which transports a job opens.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

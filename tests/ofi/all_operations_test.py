@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/ofi tests/process/fabric.cpp
 # stages: release asan
 """All operations together, by several threads, over each libfabric provider that is here, with shared memory left out."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/coll src/net/ofi tests/process/collectives_by_seeds.cpp tests/support/random_collectives.cpp tests/support/exchange.cpp
 # stages: release asan
 """Collectives by seeds, with shared memory left out."""

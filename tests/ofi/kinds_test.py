@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/ofi src/core/memory src/core/message src/core/protocol tests/process/kinds.cpp tests/process/kinds_runs.hpp
 # stages: release asan
 """Every operation from and to every kind of memory, with shared memory left out."""

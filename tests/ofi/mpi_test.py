@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi src/net/ofi
 # stages: release
 """Suites of the MPI library, with shared memory left out: ranks are threads of one process."""

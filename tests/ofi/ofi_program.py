@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs programs under weft-run over libfabric, and reads what tests/process/fabric.cpp says."""
 
 import os

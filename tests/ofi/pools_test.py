@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/ofi src/core/memory src/core/operation src/core/matching tests/process/pools_grow.cpp tests/process/pools_grow.hpp
 # stages: release
 """Receives, posts and waiting messages by the hundred thousand, with shared memory left out."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/ofi tests/process/fabric.cpp tests/process/fabric_full.cpp tests/process/fabric_loss.cpp
 # cost: 60
 """Programs over each libfabric provider that is here, by weft-run, with shared memory left out."""

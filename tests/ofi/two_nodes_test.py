@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/ofi tests/process/fabric.cpp
 """Two nodes of two ranks each: network namespaces of this machine, joined by a veth pair.
 

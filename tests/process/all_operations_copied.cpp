@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same where no process may read another's memory, in small packets, over short rings.
 // ranks: 2 3
 // launchers: weft-run

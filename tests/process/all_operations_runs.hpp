@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs of all operations by a process that is a rank: two seeds, by threads on devices of all kinds.
 //
 // The seed is TEST_SEED, or the number that tells this job from others: it is random, and equal at all ranks.

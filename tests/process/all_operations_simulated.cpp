@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same over a simulated network.
 // ranks: 2 3
 // launchers: weft-run

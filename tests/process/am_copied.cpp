@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages of all sizes where no process may read another's memory: long ones come in packets.
 // ranks: 2 3
 #include "process/am_load.hpp"

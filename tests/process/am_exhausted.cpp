@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All ranks use up their resources for each other before any of them makes progress: no rank may wait for ever.
 // ranks: 2 3
 #include "boot/bootstrap.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rank 1 is no runtime but a program that sends impossible messages; rank 0 has to survive and to count them.
 // ranks: 2
 #include "base/config.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message of more than 2 GiB, once. Skipped, and said so, where the machine has no room for it.
 // ranks: 2
 // launchers: weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that has all that a runtime needs and does nothing, and says what it holds: tests/memory runs it.
 //   am_idle DIRECTORY once     writes DIRECTORY/rank-N and ends
 //   am_idle DIRECTORY forever  writes it and sends messages until it is killed

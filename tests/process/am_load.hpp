@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A load of active messages between real processes: all sizes, several threads, contents checked byte by byte.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages between processes over a simulated network, in packets as small and few as in am_tiny.
 // ranks: 2 3
 // launchers: weft-run

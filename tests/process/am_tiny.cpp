@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages with hardly any room anywhere: every way to be short of something is walked.
 // ranks: 2 3 4
 #include "process/am_load.hpp"

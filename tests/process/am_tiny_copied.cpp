@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same as am_tiny where no process may read another's memory, with no packet of a peer ever kept.
 // ranks: 2 3
 #include "process/am_load.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bootstrap of a real process: values of awkward sizes and bytes to everybody, several fences.
 // ranks: 1 2 3 5
 // subject: src/boot programs/weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Takes the steps that its arguments name, in their order, to see what a launcher makes of them:
 // init, fence, exit=N (as main does), quit=N (at once, without taking leave), crash, stay.
 // by script

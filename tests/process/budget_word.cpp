@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A notice to a sender that its packets are not welcome takes no operation away from answers to peers: with one
 // operation of each kind and no room aside, a rank that has filled its own ring still gets on.
 // ranks: 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barriers, broadcasts, reductions, gathers and exchanges of several sizes, each twice, by the algorithms that the
 // rules or WEFT_COLL choose; says how much went through a fabric. by script
 #include "weft/collectives.hpp"

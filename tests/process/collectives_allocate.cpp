@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Restarts of persistent collectives of 8 bytes, and plain ones that are repeated, allocate nothing and lock no mutex.
 //
 // ranks: 1 2 3 8

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives between processes, by seeds: the arguments are the first one and their number.
 // ranks: 2 3 5
 // launchers: weft-run

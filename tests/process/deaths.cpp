@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are killed, and a rank that leaves: what waits for them ends with an error that names them, and the other
 // ranks continue.
 // ranks: 1

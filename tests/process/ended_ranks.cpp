@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that end in all ways, as others see it: their memory is refused as their messages are, and what they had sent
 // to a device that no thread polls is received, then what waits for them ends. ranks: 1 launchers: weft-run subject:
 // src/core/runtime src/core/protocol src/core/progress src/net/shm

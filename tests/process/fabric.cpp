@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every rank sends to every other, counts what came, and says how much of it went through a fabric.
 // by script
 #include <cstdio>

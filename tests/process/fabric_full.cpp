@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two devices of rank 0 send until the way to rank 1 is full, again and again; the end of each round has to come
 // without anything more being sent behind it.
 // by script

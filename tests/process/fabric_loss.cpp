@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The last rank stops to take messages, and ends in the middle of the job, without a word. The others have messages to
 // it under way, and are told of it.
 // by script

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each rank makes children that have copies of all it holds and destroy them as they end, the last one by a return from
 // `main`, while threads of the rank use everything. The ranks go on as before.
 // subject: src/core/runtime src/fiber

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages, puts and gets of more than 4 GiB, copied from process to process.
 // ranks: 2
 // launchers: weft-run

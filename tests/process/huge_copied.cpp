@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends, puts and gets of more than 4 GiB where no process may read another's memory: they come in packets.
 // ranks: 2
 // launchers: weft-run

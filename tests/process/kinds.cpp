@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every operation from and to every kind of memory, between processes that copy from and to each other's memory.
 // ranks: 2
 // launchers: weft-run

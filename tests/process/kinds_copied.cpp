@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same where no process may read another's memory, in packets of few bytes.
 // ranks: 2
 // launchers: weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every operation from and to every kind of memory, between two processes.
 #pragma once
 

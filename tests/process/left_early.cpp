@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank leaves while an answer to its peer still waits.
 // ranks: 2
 // subject: src/core/runtime src/core/protocol

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that leaves as soon as its own work is done, while an answer to its peer waits for a call of progress.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank leaves while an answer to its peer still waits, and the network refuses messages now and then.
 // ranks: 2
 // launchers: weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of buffers where no process may read another's memory: they travel in packets.
 // ranks: 2
 // launchers: weft-run

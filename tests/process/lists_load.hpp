@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of buffers between two processes, by every operation that takes them.
 #pragma once
 

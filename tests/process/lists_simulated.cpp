@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of buffers over a simulated network, which denies copies now and then, in few and small packets.
 // ranks: 2
 // launchers: weft-run

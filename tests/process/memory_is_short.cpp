@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where memory is short, ends succeed: a device closes, a region is withdrawn, rings that a peer has opened are found.
 // The opening of anything is refused with an error that says so.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Order that arises through another process: a thread that has read the bytes put here asks for the next put, and
 // another thread makes the progress that writes it. No race, and under ThreadSanitizer none may be reported.
 // ranks: 2

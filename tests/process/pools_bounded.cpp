@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One bound in bytes for all pools: at it receives and posts answer retry or throw, peers are held back, and operations
 // under way continue. Then there is room again.
 // ranks: 2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A million receives posted at once, a million posts to a rank that makes no progress, a hundred thousand messages
 // without a receive: the pools grow, and all messages arrive. Between processes, and from a rank to itself.
 // ranks: 2

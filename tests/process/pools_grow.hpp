@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // More receives, posts and waiting messages at a time than any pool has at first: rank 0 sends to rank 1 and to itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same over a simulated network, with fewer.
 // ranks: 2
 // launchers: weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The system has no memory for a slab: posts answer retry or throw, as at a bound, and operations under way
 // continue. Then there is memory again.
 // ranks: 2

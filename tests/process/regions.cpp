@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // As many memory regions as WEFT_REGIONS_MAX allows, here more than by default: peers put into the last one, one more
 // is refused with advice, and a withdrawn one makes room.
 // ranks: 2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A shortage is named; an operation that needs the resource does not wait for it, and continues once it is there.
 // ranks: 2
 // subject: src/core/device src/core/memory src/core/operation

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A copy that fails: its operation ends once, with the error of the cause, and later operations are whole.
 // ranks: 2
 // launchers: weft-run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Says how much memory each thing of a runtime takes, for tests/memory/sizing_test.py: `sizing RANKS` runs the ranks as
 // threads of this process, over one mapping of each segment, and prints a line `NAME BYTES` for each thing.
 // by script

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job whose ranks wait for messages that never arrive, to try their reports (tests/weft-run/stuck_test.py).
 //   stuck SITUATION
 // Rank 0 makes the job stand still; then the ranks wait until they are ended.

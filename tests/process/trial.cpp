@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Trials of a job beside loads: floods, extreme values, many threads, many runtimes, and death at any moment.
 //   trial WHAT [COUNT]
 // by script

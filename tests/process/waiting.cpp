@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A token goes round by threads that sleep until it comes: on the default device, on devices of their own, and several
 // threads of each rank on one device. A missed wake-up costs 100 ms each time, so that this would not end in time.
 // ranks: 2 3

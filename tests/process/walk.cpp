@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Walks a message of the page on the architecture, once it is warm, and writes what callgrind has counted meanwhile:
 // `walk message`, `walk send` or `walk fiber`.
 // by script

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Files and reads for the tests of weft-kmer, and a count the slow way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Another scheduler of user-level threads fits in by weft/suspender.hpp: fibers of Boost.Fiber wait in Weft's calls.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tools/affected.py scripts/test tests
 """scripts/test --affected: which tests a change reaches."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/coll tests/coll/random_jobs_test.cpp tests/support/random_collectives.cpp tests/support/exchange.cpp
 """Thousands of seeds of collectives, in long tests; the room of collectives runs some."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: scripts/demo scripts/setup tools/spectrum.py apps/kmer
 # alone, as it builds what the others run
 """scripts/demo does what the README says, and the spectrum it draws is that of its histogram."""

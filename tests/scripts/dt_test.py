@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/dt src/fiber src/blocking
 """The graphs of NAS DT have the published checksums, by processes under each launcher."""
 

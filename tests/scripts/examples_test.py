@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: examples README.md docs/first-steps.md
 """The examples print what they promise, on several numbers of ranks, and the README's commands what the README says."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tools/weft_gdb.py src/fiber
 """tools/weft_gdb.py lists the fibers of a running process and shows where one of them waits."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/hpccg src/coll src/fiber
 """Conjugate gradients have the known residuals, by processes under each launcher."""
 

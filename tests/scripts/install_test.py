@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: include programs/weft-mpicc cmake/mpi_wrappers.cmake cmake/install.cmake cmake/weft-config.cmake.in cmake/weft.pc.in tests/scripts/outside
 # not under sanitizers, which its users would need, too
 """Installs the build into an empty folder, looks at what is there, and builds a project outside against it."""

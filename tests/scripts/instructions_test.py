@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: scripts/instructions perf/instructions.json
 """scripts/instructions: what is kept of a count, and which growth it finds. No valgrind: counts are given."""
 

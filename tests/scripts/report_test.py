@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tools/test_report.py tools/slowest.py tools/drawn_seeds.py
 """tools/test_report.py counts what ran, what failed and what was skipped, from what ctest keeps; tools/slowest.py shows what
 took longest; tools/drawn_seeds.py draws seeds by the commit."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/net/sim src/core/protocol src/core/operation src/mpi/message
 # cost: 60
 """Every test of communication, and a little of the stress suite, over a simulated network, with many seeds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: scripts/setup
 """scripts/setup against a made-up system: what is installed, who asks, and what apt-get does are the test's choice."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tools/tidy.py tools/checks
 """Each check of tools/tidy.py finds what it is for, and leaves alone what is right."""
 
@@ -11,6 +12,7 @@ SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents
 sys.path.insert(0, str(SOURCE / "tools"))
 sys.dont_write_bytecode = True
 import tidy  # noqa: E402
+from checks import files  # noqa: E402
 
 PUBLISH = """#include <atomic>
 // [ring.publish] release -> [ring.poll]: carries the payload.
@@ -58,6 +60,18 @@ class Mentions(Checks):
             (root / "page.md").write_text("See `weft::gone`.\n")
             self.assertEqual([str(each) for each in tidy.check(root, ["page.md"])],
                              ["page.md:1: there is no weft::gone: nothing is called gone"])
+
+    def test_a_source_names_its_license(self):
+        line = f"{files.LICENSE}\n"
+        right = {"a.cpp": f"// {line}", "b/CMakeLists.txt": f"# {line}", "run": f"#!/bin/sh\n# {line}", "c.json": "1", "examples/d.cpp": "int d;\n"}
+        wrong = {"e.hpp": f"#pragma once\n// {line}", "f.py": "", "stop": "#!/bin/sh\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**right, **wrong}.items():
+                path = Path(folder) / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+            found = files.licenses(Path(folder), [*right, *wrong])
+        self.assertEqual([str(finding).partition(":")[0] for finding in found], [*wrong])
 
     def test_the_contract_is_short(self):
         line = "int a;\n"

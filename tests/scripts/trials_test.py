@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: src/core src/boot programs/weft-run tests/process/trial.cpp
 """Jobs under hostile circumstances: they end in time, with their work done or with a line that says why not."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: apps/uts src/fiber
 """Known trees have the known counts, whatever the number of ranks, workers and fibers and the launcher."""
 

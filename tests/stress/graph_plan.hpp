@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The random graphs of the stress test, which every rank makes from one seed.
 //
 // No nodes wait in a circle: a send and its receive are neighbours in one graph, both behind one set of nodes and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All operations of the library together, by many threads, at random: one body for ranks that are threads, for ranks
 // that are processes, and for every transport.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the threads of one rank share in a run of all operations: engines, regions, and what arrives.
 #pragma once
 

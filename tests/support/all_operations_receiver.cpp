@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/all_operations_receiver.hpp"
 
 #include <fmt/format.h>

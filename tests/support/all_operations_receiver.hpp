@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The receives of one thread in a run of all operations: posted at various times, cancelled and posted again, probed
 // for, too short, with wildcards; each checked byte by byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations of each thread of each rank in a run of all operations, and the bytes that they move: all of it
 // follows from the seed, so that every rank can compute it for any other one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One thread's part of a run of all operations: makes the posts of the script, and checks arrivals meanwhile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between threads of a test: a flag, a tally, and a value. A thread that reads one sees the earlier writes of
 // the threads that changed it. Tests that try an order, or that want none, use std::atomic themselves.
 #pragma once

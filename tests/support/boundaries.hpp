@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers at which sums, roundings and conversions go wrong.
 #pragma once
 

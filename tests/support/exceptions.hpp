@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exceptions that leave a scope, and what a handler far outside gets of them.
 #pragma once
 

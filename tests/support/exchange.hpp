@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective with random arguments, which all members of a group draw alike, and its wanted results by a sequential
 // oracle.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For suites about what happens when a pool is used up: pools of set and moderate sizes, in this process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Children of fork(): the steps of a child, how it ended, and at which step.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every operation that takes buffers, between every two kinds of memory, in all sizes at which protocols change.
 #pragma once
 

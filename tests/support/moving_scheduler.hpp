@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A scheduler whose fibers move: each suspension of a fiber ends in the other one of its two threads. Each thread has a
 // suspender of its own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "support/random_collectives.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives by a seed, in groups that overlap, several in flight, in every form, and by threads with a group and a
 // device each.
 #pragma once

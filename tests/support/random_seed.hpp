@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The seed of randomized tests: new in every run, printed, and set by the environment variable TEST_SEED to replay one.
 #pragma once
 

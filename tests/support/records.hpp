@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tests of completion objects share: payloads whose return is noticed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A message in pieces, cut and laid out at random, and a load of all operations that take lists of such pieces.
 #pragma once
 

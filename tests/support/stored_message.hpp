@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages in every kind of memory: their bytes are known, and so is each byte around and between them.
 #pragma once
 

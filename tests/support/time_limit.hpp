@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bound of a test's wait. A machine that is stopped for a while and then continued, as virtual machines are, does
 // not use it up.
 #pragma once

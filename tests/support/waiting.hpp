@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waits of tests: every one has a bound, far above the time that any machine needs, and makes progress meanwhile.
 #pragma once
 

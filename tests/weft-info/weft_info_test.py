@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-info src/base/config.cpp src/coll
 """weft-info: every variable, what is found here, which way a message goes; and what the library refuses."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: tools/plot.py
 """tools/plot.py: how a panel is drawn. Needs no matplotlib: what is called is looked at."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-perf perf/peers
 # cost: 60
 """weft-perf: each subcommand with tiny durations; the form of what it prints, never its times."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run
 # stages: release asan
 """Which processors weft-run binds ranks to."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run
 # stages: release asan
 """What ranks read under weft-run, and weft-run as the foreground job of a terminal."""

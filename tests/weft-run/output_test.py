@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run
 # stages: release asan
 """What ranks write under weft-run: line by line, and nothing of it is lost."""

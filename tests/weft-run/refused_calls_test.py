@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run
 # stages: release asan
 """weft-run where the system refuses a call that it needs: it says so and ends. And a job that can do without one."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run src/core/runtime/describe.cpp tests/process/stuck.cpp
 # stages: release asan
 """A job that stands still says what its ranks wait for."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # subject: programs/weft-run tests/process/boot_steps.cpp
 # stages: release asan
 """weft-run with real processes: exit codes, output, signals, input, and nothing left behind."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Each atomic access spells out its order, and names its partner in a comment or says why it needs none."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Finds public functions of which the public headers do not say all that a caller has to know.
 
 For each public function of include/weft/*.hpp the comment of the function, or of a class that it is in, has to say

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How long files are, that each folder says what lives in it, and that what comments name is there."""
 
 import re
@@ -7,6 +8,29 @@ from checks.finding import Finding
 
 LINES_MAX = 600
 README_LINES_MAX = 10
+
+LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
+# Pages show them as they are.
+SHOWN_WHOLE = ("examples/",)
+COMMENTS = {".cpp": "//", ".hpp": "//", ".h": "//", ".c": "/*", ".py": "#", ".cmake": "#"}
+
+
+def comment_mark(file, text):
+    """What begins a comment in a source; None if the file is none."""
+    script = text.startswith("#!") or file.endswith("CMakeLists.txt")
+    return COMMENTS.get(Path(file).suffix, "#" if script else None)
+
+
+def licenses(root, files):
+    """Each source names its license in its first line, or in the second after a `#!`."""
+    findings = []
+    for file in files:
+        with open(root / file, "rb") as source:
+            begin = source.read(200).decode(errors="replace")
+        lines = [line for line in begin.splitlines() if not line.startswith("#!")]
+        if comment_mark(file, begin) and not file.startswith(SHOWN_WHOLE) and LICENSE not in "".join(lines[:1]):
+            findings.append(Finding(file, 1, f"its first line is to be a comment with {LICENSE}"))
+    return findings
 
 
 def lengths(file, text):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One of each helper: what only one file of the library does by itself."""
 
 import re

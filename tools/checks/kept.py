@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Numbers above a limit that were there when a rule came: kept in a file, they only fall."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which file may include which: layers, rooms of core, transports, folders of programs."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How much a class holds: at most 40 members, a struct at most 16 fields, but for structs of options. Larger ones have a
 kept number, which only falls.
 

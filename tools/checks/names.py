@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Names that can be computed: the namespace of a file, the handler of a message, the function of a step."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Riddle words: words that make a reader look for the actor or the thing. A number for each file, which only falls.
 
 A file may have so many of them in 1000 words of comment, or of a page's text, as `limit_of` says. Files that had more when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Words that names must not be made of, because they say several things or none; and phrases that comments do without.
 
 `what` is no name: say which thing it is. Names of more than four words are sentences, as tests have them, and free.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mpi-dt GRAPH CLASS: runs a graph of the NAS benchmark DT on all ranks of an MPI job.
 #include <mpi.h>
 

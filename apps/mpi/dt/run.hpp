@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A run of a DT graph by MPI: each rank goes through its nodes in the order of their numbers, which no edge leads back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // mpi-hpccg NX NY NZ: solves a system of equations by conjugate gradients on all ranks of an MPI job.
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients by all ranks of an MPI job, one thread each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The atomics that every lock-free part of Weft is written on.
 //
 // A lock-free class takes this policy as its last template parameter, so that the model tests can run the shipped

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Helpers of lock-free parts: memory, the lock of their slow paths, and notes to the explorer.
 //
 // This is for the real machine's atomics; the model tests specialize it for their own.

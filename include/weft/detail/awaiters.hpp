@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Awaiters: for a posted operation, for one that can be cancelled, for a condition. An awaiter lies in the frame
 // of the awaiting coroutine; the functions of `run_loop` make it.
 //

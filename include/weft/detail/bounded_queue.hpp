@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bounded completion queue: many producers, many consumers, fetch-and-add tickets, records inline.
 // Source: yan2025-lci 5.1.4 (fetch-and-add based fixed-size queue), with an exact full check and stall-proof consumers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop of reductions over arithmetic types and other elements (collectives.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tells objects of this process from copies that fork() has made of its parent's objects.
 //
 // Cost: 4 bytes in the object, and one comparison for each question.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The moment at which a flush begins: it waits for the operations that have begun before.
 #pragma once
 

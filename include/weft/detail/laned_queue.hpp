@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bounded completion queue: a lane for each of the first threads that push, one for all others together.
 // Source: yan2025-lci 6.2.3 names the one word that all threads fetch and add to as the limit of a completion queue.
 // Here two threads write no line together if each pushes into its own lane and pops its own records.

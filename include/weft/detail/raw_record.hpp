@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes of a completion record as they pass through rings and queues: trivially copyable, without ownership.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bounded queue for one producer and many consumers.
 //
 // Who: one thread at a time pushes; the user of the lane orders a change of that thread. Any thread may pop.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ring of record slots, and the consumers' side of the bounded queues: many consumers, records inline.
 //
 // Who: any thread may pop at any time. The derived class has the producers: it decides which one fills which position.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One slot of a queue: a sequence number and a record stored inline as words.
 //
 // The words are atomic because a consumer copies them before it knows whether they are its own: it may read while the

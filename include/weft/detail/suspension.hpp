@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Suspended coroutines: links of a loop's lists, which lie in the coroutines' own frames.
 //
 // Cost: nothing is allocated. The thread that completes an awaited operation puts the coroutine's link into the loop's

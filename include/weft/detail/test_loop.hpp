@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tests that find nothing, one after another: the looks of one wait, whose loop is the program's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small number for each living thread, so that per-thread parts of a shared structure are an array.
 //
 // Cost: one thread-local read after a thread's first call; the first call takes a lock once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The unbounded completion queue: a linked list of fetch-and-add segments, records inline.
 // Source: yan2025-lci 5.1.4 names LCRQ; this keeps its idea (fetch-and-add within a segment, a list of segments)
 // without the 16-byte compare-and-swap that LCRQ needs. See docs/decisions/queues.md.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two counts that many threads raise, and that one thread adds up now and then: pieces of work that were begun, and
 // pieces that are done.
 //

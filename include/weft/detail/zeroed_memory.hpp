@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that starts as zeros and costs nothing until it is touched.
 //
 // Queues and tables are laid out so that all zeros means empty: a large capacity then costs address space, not memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A kind of memory for tests: no processor may touch its pages but in the functions of the kind. So a test finds each
 // path that would touch a device's memory by an ordinary access or a system call, on a machine without a device.
 //

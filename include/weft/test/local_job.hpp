@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job whose ranks are threads of one process: for tests, where sanitizers see everything that ranks share.
 #pragma once
 

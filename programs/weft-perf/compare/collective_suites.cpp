@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points in which all ranks take part together: rings of messages and collectives, and how far Weft is to be ahead.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `compare`: rounds of Weft and of each peer alternate, and are compared label by label.
 #include "weft-perf/compare/compare.hpp"
 

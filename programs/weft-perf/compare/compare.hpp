@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rounds of several contestants, side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between fibers: between so many of each of two ranks, with random writes between two, of several sizes
 // (Figures 5 and 6 of dang2016), and beside as many threads of Weft and of MPI libraries.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `fibers`, and the costs of a switch and a signal (Table 1 of dang2016). Messages between fibers are in
 // fiber_messages.cpp.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-perf/compare/launch.hpp"
 #include "weft-perf/report/clock.hpp"
 

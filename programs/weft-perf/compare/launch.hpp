@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Other programs: found, run for a bounded time, and read.
 #pragma once
 

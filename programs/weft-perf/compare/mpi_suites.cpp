@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Weft's MPI is measured by, beside Weft's own calls and the other MPIs that are found.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The contestants of a comparison: Weft, and every peer that is found here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // UCX and libfabric, by the programs that come with them; one thread each. Their hand-over is measured before and after
 // the launch, as they do not do it themselves.
 #include <fmt/format.h>

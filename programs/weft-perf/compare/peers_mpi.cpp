@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI libraries: one source, compiled by each one's wrapper, one launch a round for all points.
 #include <fmt/format.h>
 

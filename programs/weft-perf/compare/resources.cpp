@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `resources`: the library's parts, against tables and queues of other libraries.
 #include <fmt/format.h>
 

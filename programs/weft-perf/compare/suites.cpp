@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-perf/compare/suites.hpp"
 
 #include "weft-perf/compare/compare.hpp"

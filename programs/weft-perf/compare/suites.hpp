@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a comparison measures: its points, in groups that are launched together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plain loops over blocks that lie a stride apart, as a program would write them: for layouts, for packing by loops,
 // and for the limit of both.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Limits are the best that the machine can do, so each is the best of many short bursts: a disturbance of a burst (a
 // cold page, another program on the core) can only make it slower.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-perf/limits/handover.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The fastest ways in which two cores can talk to each other by cache lines. The hand-over of one line, which both
 // write in turn, tells the two states of the machine apart. It is no limit of messages: a reader that has to learn
 // where the next message is needs a line that its writer alone writes. So two rings of cells are the limit of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft-perf/limits/limit_rounds.hpp"
 
 #include <fmt/format.h>

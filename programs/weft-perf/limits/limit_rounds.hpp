@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The limits of the points of a comparison, measured once a round, under the labels of the points. The ranks that have
 // a latency measure its limit themselves (bench.cpp).
 #pragma once

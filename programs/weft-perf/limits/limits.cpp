@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `limits`.
 #include "weft-perf/limits/limits.hpp"
 

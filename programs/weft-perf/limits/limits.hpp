@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the machine allows, each between two threads (or processes) on the first two cores: the best of many short
 // bursts within the given time (bursts.hpp).
 #pragma once

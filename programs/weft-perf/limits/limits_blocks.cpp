@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loops that pack and unpack, by two cores at one time.
 #include <atomic>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cache lines between two cores.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies within a process: by one core, and through packets by two.
 #include "weft-perf/limits/limits_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What measurements of copies share: memory that is there before the clock starts, and two sides that take turns.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies from one process to another by process_vm_readv and process_vm_writev.
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What it takes to sleep and be woken, and to give way.
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages through packets that one core fills and the other one empties, at one time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `attentiveness`: how long messages wait whose device's thread computes (yan2025-mpi-extensions, 5.2).
 #include <fmt/format.h>
 

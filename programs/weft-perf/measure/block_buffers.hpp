@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages whose bytes lie in blocks, a stride apart, beside the buffers that the other steps of a measurement use.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives as a program writes them: a call each, with buffers that are used again and again.
 #pragma once
 

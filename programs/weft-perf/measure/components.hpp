@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library's parts alone: operations per second of one thread and of two.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The content of messages. The first byte says whether it is the last message (or window) of its series, the second one
 // which message it is; the others are filled only where they are looked at again.
 #pragma once

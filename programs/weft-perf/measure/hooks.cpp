@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `hooks`: how soon progress notices that a task is over, as in Figures 7 to 12 of zhou2024.
 //
 // A task is over at a time that is known before; noticing it is late by what progress had to do meanwhile.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One thread's way to its partner thread: a device, a queue for arrivals, and the few steps of all measurements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled with -O3 (cmake/programs.cmake).
 #include "weft-perf/measure/loops.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loops that the compiler has vectorized, with which reductions are compared: the source has flags of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommands that measure Weft alone.
 #include <fmt/format.h>
 

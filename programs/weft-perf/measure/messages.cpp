@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Latency, rate and bandwidth of active messages and of sends and receives.
 #include <algorithm>
 

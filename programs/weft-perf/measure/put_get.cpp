@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts and gets: complete at the origin, visible at the target, many of them together.
 #include <algorithm>
 #include <atomic>

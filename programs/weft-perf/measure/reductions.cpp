@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `reductions`: each type and operation of reductions beside a loop that the compiler has vectorized.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a waiting thread yields its core, where several threads share a core and their partners share another one.
 //
 // A thread that keeps looking keeps the other threads from the core; a thread that yields immediately pays two changes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a measurement: the first half of them begins, and each has its partner in the second half. The last one
 // of an odd number has none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measurements in which all ranks take part together: repeated twice as often each time, until they take long enough.
 #include <barrier>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The types and operations whose reductions are measured.
 #pragma once
 

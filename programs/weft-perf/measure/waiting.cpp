@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommand `wait`: what an idle wait costs, and how long a wake-up takes.
 #include <fmt/format.h>
 #include <time.h>

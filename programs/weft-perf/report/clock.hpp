@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time as figures count it, and units of sizes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One result: a line of a table for people, or an object on a line of its own.
 #pragma once
 

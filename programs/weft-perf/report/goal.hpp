@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far Weft is to be ahead of its peers, and how far it is.
 #pragma once
 

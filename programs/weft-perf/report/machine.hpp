@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where threads run, and what this program was built from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By which path messages, puts and gets went, by the devices' counters; never guessed from a size.
 #pragma once
 

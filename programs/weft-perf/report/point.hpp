@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is measured: one point of a figure.
 #pragma once
 

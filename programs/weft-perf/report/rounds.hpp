@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Summaries of many short rounds: a noisy machine is measured by median and quartiles, not by one long run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The algorithms, each in the file with its name.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast along a binomial tree: each rank receives from the rank without its lowest bit, then sends to the ranks
 // with one more bit below that, the farthest first.
 //

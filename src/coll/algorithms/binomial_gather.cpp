@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gather along a binomial tree: a rank without its lowest bit receives the blocks of the ranks above it, and sends them
 // and its own in one message. Ranks count from the root.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce along a binomial tree: each rank receives from the ranks with one more bit below its lowest, then sends to the
 // rank without that. The root is the root of the tree; for an operation that is not commutative that is rank 0, which
 // sends the result to the root.

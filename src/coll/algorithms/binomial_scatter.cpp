@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scatter along a binomial tree: each rank receives its block and those of the ranks above it from the rank without its
 // lowest bit, then sends them on, the most first. Ranks count from the root.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allgather of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): in round k each rank sends all that it has, at most 2^k
 // blocks, to the rank 2^k below. A rank has the blocks from its own upwards in temporary memory, and copies them to
 // their places.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Alltoall of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): a block for the d-th rank above moves by the bits of d:
 // in round k all blocks whose d has bit k go to the rank 2^k above, in one message.
 //

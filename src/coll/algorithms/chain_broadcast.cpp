@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast along a chain of ranks from the root on, in segments, so that all links are busy.
 //
 // Cost, n ranks, m bytes in s segments: n + s - 2 rounds, (n - 1) s messages, (n - 1) m bytes; a rank sends m.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce along a chain of ranks that ends at the root, in segments, so that all links are busy. The ranks are in order
 // only if the root is rank 0.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier by dissemination (Hensgen, Finkel and Manber, 1988): in round k each rank signals the rank 2^k above it,
 // around the end, and so passes on all signals that it has.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast along a tree of radix 4: each rank receives from the rank without its lowest digit, then sends to the ranks
 // with one more digit below that, the farthest first. It is less deep than the binomial tree, and each rank sends more.
 //

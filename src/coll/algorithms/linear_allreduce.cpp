@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce at rank 0: all others send it their input, in the order of ranks, and it sends them the result. Each of the
 // others waits for one message alone, which is best where ranks share cores.
 //

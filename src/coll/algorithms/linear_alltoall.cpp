@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Alltoall: all messages at once, each rank to the ranks above it first. In place, the blocks to be sent are copied to
 // temporary memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier at rank 0: all others signal it, and it signals them. Each of the others waits for one message alone, which
 // is best where ranks share cores.
 //

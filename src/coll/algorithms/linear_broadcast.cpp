@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast by the root, which sends to all others. None waits for more than one message, which is best where ranks
 // share cores, and each reads long data from the root.
 //

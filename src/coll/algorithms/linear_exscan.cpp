@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exscan along a chain: each rank receives its result from the rank below, and sends it, reduced with its own input, to
 // the rank above.
 //

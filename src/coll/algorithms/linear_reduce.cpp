@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce at the root, to which all others send: first those above it, then those below it, each from the nearest on.
 //
 // Cost, n ranks, m bytes: n - 1 rounds, n - 1 messages, (n - 1) m bytes; the root reduces n - 1 times.

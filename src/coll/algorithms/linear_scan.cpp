@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scan along a chain: each rank receives the result of the rank below, reduces, and sends its own to the rank above.
 //
 // Cost, n ranks, m bytes: n - 1 rounds, n - 1 messages, (n - 1) m bytes; each rank reduces once and holds m.

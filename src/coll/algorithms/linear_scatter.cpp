@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scatter: the root sends each rank its block.
 //
 // Cost, n ranks, m bytes a block: n - 1 rounds, n - 1 messages, (n - 1) m bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Alltoall by pairwise exchange: one message each way at a time. With a power of two of ranks, those exchange whose
 // numbers differ by the round's bits; else a rank sends to the rank `round` above and receives from the one as far
 // below. In place, two ranks exchange whose numbers add up to the round's, so that one block of temporary memory is

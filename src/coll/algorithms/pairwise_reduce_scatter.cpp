@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter by pairs: in round k each rank sends its input for the rank k above that, and receives its own block's
 // from the rank k below. It reduces the blocks of the ranks below and those of the ranks above apart, each from the
 // highest one down, so that operands stay in the order of ranks.

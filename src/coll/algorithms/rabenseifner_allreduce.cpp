@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce of Rabenseifner (Thakur, Rabenseifner and Gropp, 2005): recursive halving reduces a part of the value at
 // each member, and recursive doubling, the same rounds backwards, brings the parts to all. It works for operations that
 // are not commutative, too: the first exchange is with the nearest member.

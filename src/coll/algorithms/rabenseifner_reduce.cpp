@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce of Rabenseifner: recursive halving reduces a part of the value at each member, and a binomial tree, the same
 // rounds backwards, gathers the parts at the root. It works for operations that are not commutative, too. In its pair
 // (`fold`) the root leads.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allgather by recursive doubling: in round k, ranks that differ in bit k exchange the 2^k blocks that each has.
 //
 // Cost, n = 2^d ranks, m bytes a block: log2 n rounds, n log2 n messages, n (n - 1) m bytes; each rank sends (n - 1) m.

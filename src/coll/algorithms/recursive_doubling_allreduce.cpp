@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce by recursive doubling: in round k each member exchanges its value so far with the member 2^k away, and both
 // reduce. Both operands are in the order of ranks. Of two ranks that are one member (`fold`), one sends its input to
 // the other, and gets the result.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exscan by recursive doubling (Kogge and Stone, 1973): as the scan, but each rank has two results so far: over the
 // 2^k - 1 ranks below, its own; and over itself and these, which it sends to the rank 2^k above. Operands stay in the
 // order of ranks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scan by recursive doubling (Kogge and Stone, 1973; Hillis and Steele, 1986): in round k each rank sends its result so
 // far, over itself and 2^k - 1 ranks below, to the rank 2^k above. Operands stay in the order of ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter by recursive halving (Thakur, Rabenseifner and Gropp, 2005): in each round a member sends the blocks
 // of half the members left to a member of that half, and reduces those of its own half.
 //

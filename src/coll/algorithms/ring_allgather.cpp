@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allgather around a ring: each rank sends its block to the rank above, then each block that it has received from the
 // rank below.
 //

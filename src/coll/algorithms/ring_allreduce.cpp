@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce around a ring (Patarasu and Yuan, 2009): n pieces go round once, and each rank reduces its own into them;
 // in the order of ranks from the first one of the piece on; then the results go round. No rank sends more than about
 // twice the data, however many they are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce-scatter around a ring: each block goes round once, from the rank above its own to that, and each rank reduces
 // its input into it, in the order of ranks from the block's next rank on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast of long data (van de Geijn; Barnett et al., 1994): a binomial tree scatters pieces, and a ring gathers them
 // everywhere. Shares that a rank has got for its subtree are not sent to it again (Zhou et al., 2015).
 //

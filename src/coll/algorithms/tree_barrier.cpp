@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier along a binomial tree: signals go up to rank 0, and down again. Half the ranks wait for one message alone.
 //
 // Cost, n ranks: 2 ceil(log2 n) rounds, 2 (n - 1) messages of no bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allgather on two levels: the blocks of each node are gathered at its leader, the leaders have an allgather of these,
 // and broadcast all blocks within their nodes. The members of a node have consecutive ranks, and all blocks one size,
 // so that the blocks of a node lie together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduce on two levels: reduced within each node at its leader, then an allreduce of the leaders, and a broadcast
 // within each node.
 //

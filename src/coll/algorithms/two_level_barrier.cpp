@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barrier on two levels: signals go up a tree to the leader of each node, the leaders have a barrier, and signals go
 // down the trees.
 //

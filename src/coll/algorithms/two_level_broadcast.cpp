@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Broadcast on two levels: from the root to a leader of each node, then within each node.
 //
 // Cost, N nodes of at most q ranks, m bytes: rounds of a broadcast among N ranks and of one among q; (N - 1) m bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reduce on two levels: within each node to its leader, then between the leaders to the root.
 //
 // Cost, N nodes of at most q ranks, m bytes: rounds of a reduce among q ranks and of one among N; for short blocks

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checks of the user's arguments that several calls share, and the errors of wrong calls. Conditions are inlined;
 // functions that throw are not, and a valid call never runs them.
 #pragma once

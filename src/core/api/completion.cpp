@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Completion objects: counter, queue and synchronizer, and their common parts.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `device`: its making and end, progress, hooks. Its posts are in post_*.cpp, its waits in wait.cpp.
 #include "weft/device.hpp"
 #include "core/runtime/ends_of_objects.hpp"

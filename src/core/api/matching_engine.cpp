@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `matching_engine`.
 #include "weft/matching_engine.hpp"
 #include "core/runtime/ends_of_objects.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `memory_kind`, `memory` and `layout`.
 #include "weft/memory.hpp"
 

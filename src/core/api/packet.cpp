@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets that the user fills.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one call that all posts are cases of (yan2025-lci, Table 1).
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and atomics as users call them. The common cases are in fast/.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends, receives and probes as users call them. The common cases are in fast/.
 #include "core/api/post_send_recv.hpp"
 

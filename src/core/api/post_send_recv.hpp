@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posts whose arguments are checked first.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "weft/progress_thread.hpp"
 
 #include "base/leave_to_parent.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The errors of wrong calls, which several calls share.
 #pragma once
 

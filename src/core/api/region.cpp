@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `memory_region`.
 #include <fmt/format.h>
 

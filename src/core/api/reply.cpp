@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replies of handlers.
 #include "core/protocol/reply.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `runtime` and `registration`.
 #include "weft/runtime.hpp"
 #include "base/callback_scope.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `device::wait`, for every kind of completion object.
 #include <fmt/format.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of an object that a call of progress() may be using. The constructor withdraws the object; then the ending
 // waits for the calls that were under way; then it destroys the rest. A thread or fiber waits in a destructor, a
 // coroutine in a run loop.

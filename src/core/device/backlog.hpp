@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device has to continue later: operations, because a ring was full, a lock was taken, or the work is long
 // (yan2025-lci, 5.1.5); and entries that are no operations (retry_list.hpp). Any thread adds to it; the thread that
 // holds the device's poll gate takes out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/device/device_counts.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The counts of a device, which are always on.
 //
 // Cost of a post: two words of a line that this thread alone writes, on a device of its own or as one of the first

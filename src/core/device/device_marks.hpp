@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a post asks about its device before it takes the shortest path. It finds all of that, and whether its peer is a
 // rank of the job, by one comparison.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The implementation of a device: its parts, and the few functions that join them.
 //
 // A thread that polls is inside the gate. Protocols post by `routes`, and `defer` operations that have to be continued;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The endpoints of a device, one for each transport, in the order in which they are polled: the one that moved
 // something last is polled first.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages for which there is no room at their target, such as a full completion object, for a report: they stop what
 // the same device of their sender has sent behind them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hooks of a device: added by any thread, run by the one that is inside the device's poll gate.
 //
 // Cost if there are none: one read of a word that is not written then. Adding allocates, and is one exchange.

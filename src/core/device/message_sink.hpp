@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The device as its endpoints see it: it handles arriving messages (net/sink.hpp, protocol/dispatch.cpp).
 #pragma once
 

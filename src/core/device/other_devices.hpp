@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The other devices of a rank, which a quiet call of progress polls by its device's policy.
 //
 // The thread leaves its own gate while it polls another device, so that other threads may poll its device meanwhile.

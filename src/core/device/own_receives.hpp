@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Free receives that a device of one thread's own keeps: most are posted and completed by the same device, so it takes
 // and gives back half of them by one exchange, instead of one exchange for each. A shared device keeps none.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/device/poll_gate.hpp"
 
 #include <linux/membarrier.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lets one thread at a time poll a device, and lets other threads find out when it has left.
 //
 // Cost to the poller: one exchange on a shared device, two relaxed stores on a device of one thread's own, and a count

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For the policy `adaptive`: when the threads of a device look at each of the other devices next.
 //
 // A device counts its calls of progress. If the count has not changed between two looks, no thread has polled the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts the calls of progress of a device that have moved nothing, in a row.
 #pragma once
 

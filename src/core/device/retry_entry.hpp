@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What calls of progress try again until it succeeds, and what is no operation (retry_list.hpp).
 #pragma once
 

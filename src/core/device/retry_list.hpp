@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device tries again in each call of progress, and what has no operation of its own: posts of a graph that
 // answered *retry*, the signal of a graph's end for which there was no room, and replies that found none.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a device reaches each rank: by which endpoint, and by which ring where a short message can be pushed without a
 // virtual call.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The devices of a rank that threads of other devices may poll: all shared ones, by index.
 //
 // The thread that polls a device is inside its gate; a device is destroyed only when no thread is inside. A thread that

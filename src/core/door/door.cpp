@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/door/door.hpp"
 
 #include "core/device/hook_list.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door into core for the layers above it: all that they may include of it, with this header's own includes.
 //
 // Cost: a function call to each; none is on the way of a message.

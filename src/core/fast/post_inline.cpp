@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting a short active message or send with default options, or in an engine that is named by its object. 8 bytes on
 // a device of one thread's own have the shortest path.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting the common receive: into one buffer, from the default engine, or from one named by its object.
 //
 // Cost on a device of one thread's own: one of its spare receives, the matching table's one cache line, and the line of

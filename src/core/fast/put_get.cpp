@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Short puts and gets that only copy: to or from a peer's memory that is mapped here.
 //
 // Cost of a word: the device's first lines, the handle, a line of the peer's table of regions, the word itself, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shortcut of a call of progress. The general twin: `progress::pass` (core/progress/progress.cpp).
 //
 // A call that receives messages from the transport that moved something last skips the hooks and the other transports,

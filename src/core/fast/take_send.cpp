@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/fast/take_send.hpp"
 
 #include "base/callback_scope.hpp"

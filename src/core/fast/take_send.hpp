@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For a short send that has matched a receive: the copy into its buffer and the signal, if both are simple. Inlined
 // into the poll functions. The general twin: protocol/arrive_send.cpp.
 //

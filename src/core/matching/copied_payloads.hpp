@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Payloads of messages without a receive that were copied out of their packets, since enough packets of their sender
 // wait here (send_budget.hpp). So the sender has its packets back, and need not wait for a receive.
 //

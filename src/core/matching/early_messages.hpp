@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of an ordered engine that have arrived before an older message of their source: a hash table by source and
 // number. Intrusive, by `next`. **Threads**: one at a time.
 //

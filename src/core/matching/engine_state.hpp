@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The implementation of a matching engine.
 #pragma once
 

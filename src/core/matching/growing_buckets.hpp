@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buckets of a hash table that grows with its keys: the first nodes of chains, by hash.
 //
 // When there are more keys than buckets, an array of twice as many is allocated. It is empty at first: each key that is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lock for which no thread waits. A thread that finds it taken can leave a node behind, as if it had handled it now:
 // the thread inside handles the nodes that were left before it leaves, in the order in which they were left.
 //

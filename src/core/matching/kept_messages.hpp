@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that can't be delivered yet: their id is not registered yet, or no operation is free for their RTS. They are
 // copied, within a budget. Also RTS that no receive will ever match, until an operation is free to answer their
 // senders.

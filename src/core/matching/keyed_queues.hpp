@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // First-in-first-out queues, one for each key that has waiting nodes: a hash table from keys to the oldest node of
 // each, with the younger ones chained behind it. Intrusive. **Threads**: one at a time.
 //

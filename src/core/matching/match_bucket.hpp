@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bucket of the matching table (matching_table.hpp): one cache line with a lock and three entries of a key each.
 //
 // Progress, linearization and reuse: as the table says. All zeros: not in use yet, see `size`. Entries are used from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buckets of the matching table. Their number doubles while much waits; no node moves then, and no thread waits.
 //
 // The buckets lie one after the other in memory that grows where it lies. When their number has doubled, the new ones

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A posted receive or an unexpected message that waits to be matched, with the key that must be equal on both sides.
 #pragma once
 

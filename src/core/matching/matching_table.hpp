@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table in which sends and receives find each other (dang2016-millions-of-communicating-threads, 3.1).
 //
 // A bucket is one cache line: a lock, and three entries of a fingerprint and a pointer to the oldest node of a key. The

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credits for numbered messages. A rank promises each sender descriptions for so many messages of all ordered engines
 // together, and a sender sends a numbered message only with a credit. A credit returns when its message has been put in
 // order. So the message that all later ones wait for always finds a description, and so do messages that arrive before

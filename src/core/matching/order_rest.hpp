@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work of ordered engines for later calls of progress, on any device: early messages that one call has left, and
 // notices of credits (order_credits.hpp) for which there was no room, or that are held back.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matching engine of kind `ordered`: MPI's rules.
 //
 // A sender numbers its messages to a rank, over all devices and tags of the engine. They may arrive in any order; an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A sender's side of an ordered engine: the next number for each target. The messages behind a number wait for it at
 // the target, so a thread that has taken one has to send it, unless it can give it back.
 //

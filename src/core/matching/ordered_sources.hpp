@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sources of an ordered engine: the next number of each, and how many of its messages are early. Counts the
 // messages that are put in order, in steps. **Threads**: one at a time.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The receives that wait in an ordered engine (ordered_matching.hpp): a queue for each key of each policy, and a stamp
 // by which the oldest of several queues is found. A receive that names rank and tag and waits alone, as that of a
 // program which waits for one message after another, is in no queue: the next one puts it into its queue.

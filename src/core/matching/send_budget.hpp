@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What of each sender waits here for receives, and the notices that ranks send each other about that. Messages wait in
 // their packets up to the sender's share of packets; further ones are copied, up to the sender's part of the bytes for
 // copies. Beyond both, a notice tells the sender to keep its bytes: it sends an RTS instead, until there is room again.

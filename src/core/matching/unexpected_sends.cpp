@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reserve of descriptions for numbered messages.
 #include "core/matching/unexpected_sends.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Unexpected messages, for which no receive is posted yet: a set of descriptions, which grows unless its count is set.
 // The payload stays in its packet, or, of a long message, at its sender; up to 40 bytes are copied, and more where
 // enough packets of the sender wait (send_budget.hpp, copied_payloads.hpp).

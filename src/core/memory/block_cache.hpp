@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of memory in steps of 64 bytes, each of which is used again for the next need of its size.
 //
 // Cost: an exchange, and the line of the block; an allocation if no block of the size is idle, or if another thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lock-free stack of small indices: the free elements of a fixed array.
 //
 // Progress: lock-free. Callers: any thread may call any function. Linearization: the successful exchange of

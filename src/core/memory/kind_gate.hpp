@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a kind of memory still exists, and how many threads are inside its functions: the thread that ends the kind
 // waits for them, and none enters afterwards.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kinds of memory: the table of all kinds of the process, and the copies by their functions.
 //
 // Cost of a copy: for a layout one call of the user's function; for another kind two locked operations more

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The few packets that each thread keeps for itself, and its counts of packets elsewhere. No other thread uses a
 // thread's cache, so no access is atomic; the packets stay with the slot when the thread ends.
 //

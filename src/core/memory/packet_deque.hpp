@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread's own packets. The owner puts packets at the warm end and takes them there, or at the cold end for many
 // bytes; other threads steal from the cold end (dang2016, 3.3; yan2025-lci, 5.1.2).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/memory/packet_pool.hpp"
 #include "net/packet_stride.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packets of a runtime (dang2016, 3.3; yan2025-lci, 5.1.2).
 //
 // Cost of a get or put in the common case: the calling thread's cache of a few packets, without an atomic access; every

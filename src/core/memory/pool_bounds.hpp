@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many elements a pool has from the beginning, and at most.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements that never move, in slabs: a pool takes one more slab when all its elements are in use. A free element is
 // taken and put back without a lock.
 //

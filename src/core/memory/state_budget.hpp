@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that all pools of a runtime may have together (`WEFT_STATE_BYTES_MAX`), and the line of the log that says
 // when they are used up.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which protocol carries the bytes of a message: its size decides. The public fast path compares it with the first
 // bound by itself (`detail::goes_inline`).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the bytes of a long message travel: the receiver of an RTS with an address chooses, for each peer and size class,
 // by what messages of that class have shown.
 //

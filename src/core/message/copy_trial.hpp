@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A trial of a way for long messages to travel, and the samples of several trials (copy_choice.hpp).
 #pragma once
 

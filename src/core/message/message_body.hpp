@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For all handlers of arriving messages: reading a message of the library's own, and giving a payload back.
 #pragma once
 

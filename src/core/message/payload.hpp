@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The user's buffer of a message: one piece, or a list of several; in ordinary memory, or in memory of kinds.
 //
 // Bytes of ordinary memory are copied here. Bytes of other memory are copied by the functions of its kind

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of what peers send: every size, offset, count and id of a message is checked here, before it is used.
 //
 // A peer may be wrong, or hostile: any field may have any of its 2^64 values. Sizes are bounded so that sums and

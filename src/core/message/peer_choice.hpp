@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choices for long messages from one peer: one for each size class (copy_choice.hpp), under a lock that
 // no thread waits for.
 #pragma once

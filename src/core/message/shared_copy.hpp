@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A long copy between two processes that both of them do, piece by piece: a side that has time claims the next piece.
 // The receiver reads, the sender writes; a sender that makes no progress leaves all pieces to the receiver.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kinds of messages between ranks, and the contents of messages without a payload of the user's.
 #pragma once
 

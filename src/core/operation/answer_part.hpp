@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only of operations that answer a peer.
 #pragma once
 

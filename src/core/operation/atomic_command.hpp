@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a remote atomic does to its word: in the post, in the operation, and where it is applied.
 #pragma once
 

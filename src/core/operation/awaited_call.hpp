@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A call that waits for one operation, on the stack of its fiber or thread; it is the context of that operation.
 //
 // Cost of its end: the record, written in place, and the wake-up.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only of operations whose bytes go after their first message: in a rendezvous, or by steps of a copy.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much of a long message one call of progress copies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A field of an operation that other threads may read at any time.
 #pragma once
 

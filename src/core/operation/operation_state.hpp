@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A posted operation while it is under way.
 //
 // One thread at a time works on an operation: the posting thread until the first message is sent or the operation waits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations of a runtime: a set for each of the purposes of `operation_set`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A set of operations, taken and put back without a lock, which grows unless its count is set.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only of operations that a post began, or that send bytes in answer to a get.
 #pragma once
 

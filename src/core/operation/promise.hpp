@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A signal that is owed to a completion object: promised by a post, begun, and ended. All that the library does with
 // the inside of completion objects for it.
 //

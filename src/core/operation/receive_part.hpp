@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only of operations that receive or wait for a match: receives, gets, long messages that arrive, and sends in a
 // receiver-first engine.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which device runs the innermost callback of the calling thread: a completion object's signal, a hook or a node of a
 // graph; and the room that this callback has reserved for a reply.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only of puts, gets and atomics, at their origin.
 #pragma once
 

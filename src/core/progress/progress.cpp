@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One call of progress: `pass` shows its steps in order.
 //
 // Cost of a quiet call: the gate, one read each for the backlog, kept messages and hooks, one poll of each transport.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One call of progress, in parts that its shortcut (core/fast/short_pass.cpp) and polls of other devices share.
 #pragma once
 

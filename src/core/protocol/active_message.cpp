@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/active_message.hpp"
 
 #include "core/message/message_body.hpp"

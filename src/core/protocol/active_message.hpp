@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages: their post, and the arrival of one whose payload comes with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The next step of an operation in the backlog.
 #pragma once
 

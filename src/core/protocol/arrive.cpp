@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/arrive.hpp"
 
 #include "core/runtime/runtime_state.hpp"

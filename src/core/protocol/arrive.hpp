@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For all handlers of arriving messages. They answer like a sink's `on_message` (net/sink.hpp): true if the message is
 // consumed, false if there is no room and the transport has to keep it.
 #pragma once

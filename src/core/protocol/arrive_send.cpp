@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles arriving sends: a send matches a posted receive, or waits for one.
 //
 // Cost of 8 bytes: one probe of the table of engines, one cache line of the matching table, the copy, and the signal.

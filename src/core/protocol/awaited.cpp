@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/awaited.hpp"
 
 #include "base/assertion.hpp"

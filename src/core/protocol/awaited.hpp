@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations that a flush of their peer waits for (runtime/flush.cpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cancels an operation that waits in a matching engine here. If a peer matches it, asks that peer to give it back
 // (receiver_first.cpp, withdraw_rts.cpp).
 #include "core/protocol/cancel.hpp"

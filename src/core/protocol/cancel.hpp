@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cancelling posted operations: one by its ticket, or all that will signal an object or wait in an engine.
 #pragma once
 

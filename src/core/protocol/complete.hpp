@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of an operation: its completion record, and the signal.
 #pragma once
 

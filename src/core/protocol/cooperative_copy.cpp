@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A long message that receiver and sender copy together (shared_copy.hpp): the receiver opens a copy state, invites
 // the sender, reads pieces and checks whether all are copied; the sender, if it has time, writes pieces.
 #include "core/protocol/cooperative_copy.hpp"

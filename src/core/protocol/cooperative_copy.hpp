@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A long message that target and sender copy together (core/message/shared_copy.hpp).
 #pragma once
 

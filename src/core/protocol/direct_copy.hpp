@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies straight from or to the memory of a peer. At either side the bytes may lie in several pieces.
 //
 // Cost: a system call for up to `net::copy_pieces_max` pieces. Where pieces of this rank's are short, the bytes pass

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The backlog of a device at the end of its runtime.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that a transport has accepted and can't deliver, and ranks that have ended: the operations of such messages
 // and ranks fail, and so does every further message to that rank. A message that arrives never runs this code.
 #include "core/protocol/lost_message.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are cut off: nothing more can be sent to them. Ranks that have ended: nothing more comes from them.
 #pragma once
 

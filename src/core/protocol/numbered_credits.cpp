@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/numbered_credits.hpp"
 
 #include <bit>

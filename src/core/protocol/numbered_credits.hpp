@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credits for numbered messages: how posts take them, and how they return (core/matching/order_credits.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and remote atomics at their origin: copied straight from or to the target's memory if that is mapped or
 // the kernel can copy, else requested by messages, which the target's progress answers (yan2025-lci, table 1).
 //

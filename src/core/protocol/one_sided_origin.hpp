@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and remote atomics at their origin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and remote atomics that reach their target as messages, and the signals of puts and gets that do not.
 //
 // The origin always gets an answer, so an operation to answer with is taken first.

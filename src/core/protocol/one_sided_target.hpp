@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and remote atomics that reach their target as messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/post_inline.hpp"
 
 #include "core/protocol/lost_message.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting an inline message, which is done or not posted at all (detail::goes_inline).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting an active message or send: inline, in a packet, or as an RTS, after which the target fetches the bytes.
 //
 // Cost of 8 bytes: one virtual call and what the transport does (shared memory: one cache line).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbered posts: sends to an ordered engine, and receives in a receiver-first one (core/matching/ordered_numbers.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and puts of packets that the user has filled.
 //
 // Cost of a send: one virtual call and what the transport does; no copy, but in a receiver-first engine. A put copies

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and puts of packets that the user has filled. Active messages: `post_message::post_packet`.
 #pragma once
 

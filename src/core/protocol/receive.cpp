@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting a receive, and probing for a message (dang2016, 3.1; zhou2024, 3.4).
 //
 // Cost of a receive: an operation from its pool and the matching table's one cache line; a copy if the message has

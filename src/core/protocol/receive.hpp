@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posting a receive, and probing for a message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engines whose receivers begin (dang2016, 2.3.2): the eager protocol with the roles exchanged.
 //
 // A receive is posted by a message, RTR, to the rank that it names. There it matches a send, in the order of both

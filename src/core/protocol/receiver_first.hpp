@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engines whose receivers begin (dang2016, 2.3.2).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The change of a word by a remote atomic. A processor of the target's machine makes it, in either process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of a long message (yan2025-lci, 5.3). The target answers an RTS by copying from the sender's memory, then
 // FIN (on_rts, fetch, send_fin). If it can't copy, it answers with RTR, and the sender sends packets (on_rtr, stream).
 //

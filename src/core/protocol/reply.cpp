@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/reply.hpp"
 #include "core/message/choose_protocol.hpp"
 

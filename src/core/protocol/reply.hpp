@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replies: active messages from handlers, which can't wait and must not hear *retry* after they have acted. A reply
 // that can't be sent now is copied and kept, and progress on its device sends it.
 //

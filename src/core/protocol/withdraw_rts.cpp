@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sender asks, the target decides: a message ends by one FIN, whether it was received or given up.
 //
 // Messages between two ranks have no order, so the request may arrive before its RTS. The target remembers no requests:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cancelling a send or active message whose RTS is at its target, or waits in the backlog here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Settings that all ranks of a job must give alike, compared when a runtime starts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/runtime/allocator_owner.hpp"
 
 #include <new>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for the bytes of long messages to a completion object: from the user's allocator, or the library's own.
 #pragma once
 

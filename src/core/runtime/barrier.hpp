@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The barrier over all ranks: dissemination, in as many rounds as the number of ranks has bits.
 //
 // A rank passes one barrier at a time: a call that reaches its time limit, or a coroutine that is destroyed, leaves it

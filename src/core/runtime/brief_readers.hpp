@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For threads that look an object up outside of any poll, for a few instructions, while another thread may withdraw it.
 // The thread that destroys the object waits for them, as it does for pollers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device in a child of fork() does nothing any more. Its rings, connections and messages belong to the parent.
 #include "base/misuse.hpp"
 #include "core/device/device_state.hpp"

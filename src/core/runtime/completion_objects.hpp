@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The completion objects that were made from a runtime: how many there are, and their ends.
 #pragma once
 

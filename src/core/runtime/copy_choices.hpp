@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long messages of each peer travel to this rank (core/message/peer_choice.hpp), unless a setting decides.
 //
 // Memory: a pointer for each rank, and 2 KiB for a peer from its first long message on. If there is no memory for them,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The copy states for cooperative copies: a page of them in this rank's shared memory, for its senders, and the pages
 // of its peers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Words for people about objects that something waits for, and about the counts of a device.
 #pragma once
 

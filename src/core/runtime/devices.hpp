@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The devices of a runtime, by index. Device 0 is the default device; it takes the messages for destroyed devices.
 //
 // **Threads**: any.

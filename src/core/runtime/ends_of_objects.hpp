@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How registrations, matching engines and devices end (core/device/awaited_end.hpp). The handle stays the owner until
 // the end is complete: if the coroutine that awaits the end is destroyed before, the handle's destructor ends the
 // object.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matching engines of a runtime, by id.
 //
 // **Threads**: any. Pollers look ids up without a lock; threads outside of any poll do so as brief readers; making and

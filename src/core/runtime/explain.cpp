@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Explains to people which protocol and transport a message takes, from its size and from what transports can do.
 #include <fmt/format.h>
 

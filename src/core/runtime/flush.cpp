@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Flushes: waiting until what was posted to a rank is complete, by a thread, a fiber (`device::flush`), a completion
 // object (`device::post_flush`) or a coroutine (`run_loop::flush`).
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations that flushes wait for, counted by rank and kind, and by region.
 //
 // Cost to a message: one count; to a put or atomic that is not complete in its post: two (flush_word.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many operations are under way that a flush waits for, in two halves, so that a flush waits for the operations
 // that had begun before it and for no later ones.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The job that a runtime belongs to: its rank, its settings (all ranks have some of them alike), and a number that all
 // ranks agree on. Remote handles carry that number.
 #pragma once

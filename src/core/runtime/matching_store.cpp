@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/runtime/matching_store.hpp"
 
 #include "base/assertion.hpp"

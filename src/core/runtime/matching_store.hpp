@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the sends and receives of a rank match, and what waits there: posted receives and unexpected messages, in the
 // table of all unordered engines or in an engine of its own; and messages whose id is not registered yet.
 //

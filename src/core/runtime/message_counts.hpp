@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that a runtime has received and not delivered.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For the registries of registrations and of matching engines: objects by id. An id is never used twice.
 #pragma once
 

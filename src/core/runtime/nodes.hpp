@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which ranks can share memory: a partition of the ranks on which all ranks agree.
 //
 // Each rank knows the ranks with which it shares memory itself; the lowest rank of a node publishes all of them. Cost:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations of a runtime, how many of them and of unexpected messages there may be, and the bytes for all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/runtime/own_objects.hpp"
 
 #include "base/assertion.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The objects of the public interface that a runtime makes for itself. They need that interface, so they are made after
 // the registries, and destroyed before them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of operations whose bytes lie in a packet that the user has filled and posted: the packet goes back to its
 // pool.
 #pragma once

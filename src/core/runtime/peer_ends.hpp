@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds out that ranks have ended, and ends the operations that wait for them.
 //
 // A rank that has ended passes four states (peers.hpp), each reached by a look of some thread:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For each rank: the operations that flushes wait for, how many failed after they had answered done, why the rank is
 // cut off, and whether it has ended.
 #pragma once

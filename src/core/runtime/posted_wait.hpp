@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A flush or barrier that a post has begun: calls of progress on its device continue it, and signal a completion object
 // when it is complete.
 //

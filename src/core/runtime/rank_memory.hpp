@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of a rank that its messages use: packets, regions, and the copy states of long messages. It lies in a
 // segment that a transport shares with peers, if there is one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The regions of a runtime: a table that peers on the same machine can read, and the memory that they have mapped.
 //
 // Cost of finding a peer's region: one line of its table, which changes only when regions are made and withdrawn. An

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The completion objects that peers may name by id.
 //
 // **Threads**: any. Pollers look ids up without a lock; making and ending a registration takes one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many replies a runtime keeps that could not be sent at once, and how many more it takes; and the end of long
 // ones.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The state of a runtime: its registries, and what concerns several of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a runtime knows for the report of a process in which nothing moves (base/standstill.hpp).
 #pragma once
 

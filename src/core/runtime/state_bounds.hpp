@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many operations, receives and descriptions of unexpected messages a runtime may have, and the bytes for all of
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The transports of a runtime, in the order of WEFT_TRANSPORT, and the ranks of this machine that they reach.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives and messages that have not found each other, side by side, for a report.
 #pragma once
 

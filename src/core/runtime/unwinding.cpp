@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/runtime/unwinding.hpp"
 
 #include "core/protocol/cancel.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Objects that are destroyed because an exception leaves their scope, while operations are under way: a wrong use else,
 // which ends the process. Here the operations are cancelled if they can be, and the others are waited for, so that the
 // exception reaches its handler.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/wait/descriptor_state.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A thread that sleeps in place of the user's thread, which waits for a descriptor in an event loop.
 //
 // Cost: nothing for a message by itself. Arming takes a fence in every core, a last look, and a wake-up of the sleeping

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of this machine and the processors that they may run on, which are divided among them if the user asks for
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a thread waits: it polls some times, then yields or sleeps.
 #include "core/wait/parking.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sleep and wake-up of threads that wait for a completion object; and of fibers, which are suspended until a signal.
 //
 // Cost: a signal reads one counter, in a line that is written when a thread falls asleep or wakes up. The sleeping

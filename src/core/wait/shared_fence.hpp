@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fence in every core for several fibers together.
 //
 // A fiber that is about to be suspended announces that, and then needs a fence in every core (membarrier) before its

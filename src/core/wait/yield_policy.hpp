@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a waiting thread yields its core to other threads before it sleeps.
 //
 // If ranks share cores, the partner that a thread waits for may be ready to run on the very core that the thread spins

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All that the bodies of the tables call.
 #pragma once
 

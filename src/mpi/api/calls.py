@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a table of functions that can be called with any arguments, for the fuzzer of arguments."""
 
 OPEN = """// All functions that return an error class. Made by the build from src/mpi/api.

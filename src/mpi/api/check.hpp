@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of arguments: each returns MPI_SUCCESS or an error class. checks.tsv says which arguments they are for.
 #pragma once
 

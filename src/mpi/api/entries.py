@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the entry points of a chapter, and the list of names that the library exports."""
 
 from fnmatch import fnmatch

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the header and the entry points of the MPI library from the tables beside it.
 
 generate.py header FILE            mpi.h

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes mpi.h: handles, constants, types of callbacks, prototypes. It is C89 in all that it uses, for all of C and C++."""
 
 GUARD = "WEFT_MPI_H_INCLUDED"

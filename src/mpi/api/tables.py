@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads the tables of the standard ABI: constants, types, functions by chapters, and checks of arguments."""
 
 import fnmatch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The blocks of a collective, one for each member, wherever they lie in a program's memory, as one buffer of Weft's
 // with a list of blocks. No data are copied for that.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a collective is carried out: waited for, started with a request, or kept for many starts; and what it needs until
 // it is complete.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of arguments of collectives. Which of them count depends on the rank and on MPI_IN_PLACE, so that the
 // functions of collectives call these themselves.
 #pragma once

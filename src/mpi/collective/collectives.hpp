@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collectives. The callers, the entry points, have checked communicator and root, and of reductions all but the
 // buffers; all else is checked here, as it depends on the rank which arguments count.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Why a collective has failed that could not exchange messages with a member.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that move blocks: broadcast, gather, scatter, allgather, alltoall; and the barrier.
 #include "mpi/collective/check.hpp"
 #include "mpi/collective/collectives.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the functions of collectives refuse an argument, wherever they find it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the members of a new communicator agree on it. Each function: **Errors**: those of a blocking collective.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hardware on which the calling process runs, as Linux describes it under /sys/devices/system.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What programs ask of communicators, their names, and their end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makes communicators on which their members have agreed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Subarrays, and the parts that a process has of a distributed array.
 #include <limits>
 

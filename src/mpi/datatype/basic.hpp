@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The basic types: numbers, characters and bytes, by their handles in MPI's standard ABI; and pairs of two of them.
 #pragma once
 

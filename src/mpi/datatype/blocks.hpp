@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops over blocks, for both directions: the compiler knows the size of small blocks.
 //
 // Addresses are integers, so that displacements from MPI_BOTTOM, which is null, are no arithmetic with null pointers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arithmetic in 64 bits that remembers an overflow, for sizes, displacements and counts of a program's choice.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The constructors of derived types, with the arguments of MPI's functions.
 //
 // All functions: **Blocking**: never. **Threads**: any. **Errors**: `count` for negative counts, `argument` for other

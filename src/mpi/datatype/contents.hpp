@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Envelope and contents: how a datatype was constructed.
 //
 // All functions: **Blocking**: never. **Threads**: any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a program: copies any bytes of its data, in either direction.
 #pragma once
 

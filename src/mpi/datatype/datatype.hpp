@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes: predefined ones, which live for ever, and derived ones, which count their references.
 #pragma once
 

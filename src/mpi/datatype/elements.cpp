@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/datatype/elements.hpp"
 
 #include "mpi/datatype/checked.hpp"

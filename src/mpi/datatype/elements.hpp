@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many elements, and how many basic ones, a number of received bytes is.
 //
 // All functions: **Blocking**: never. **Threads**: any. **Errors**: none.

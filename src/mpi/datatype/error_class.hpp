@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error classes of MPI, with the values of its standard ABI, as far as datatypes need them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // external32, the representation of data that all MPI libraries share (MPI 5.0, 15.5.2): big endian numbers of fixed
 // sizes, one behind the other.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Types of Fortran's variables by the digits and the range that they need: predefined types without names (MPI 5.0,
 // 19.1.9). Each is made with the first question for it, and never destroyed.
 #pragma once

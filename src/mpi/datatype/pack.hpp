@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack and MPI_Unpack, into bytes as they are and into external32.
 //
 // All functions: **Blocking**: never. **Threads**: any. **Errors**: `count` for a negative one, `argument` for a null

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The predefined types: made with the first question, and never destroyed.
 #include <array>
 #include <memory>

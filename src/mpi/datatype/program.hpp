@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The program of a datatype: loops over blocks of bytes, in the order of the type map. It is made once, with the type;
 // pack and unpack run it from any byte on (copy.hpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Weft may know of the MPI library: its communicators (weft/mpi.hpp).
 #pragma once
 

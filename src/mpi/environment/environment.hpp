@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Start and end of a rank, and functions that may be called at any time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a Fortran library on top of this one tells it of its compiler (MPI 5.0, 20.4.1). This library only keeps it: the
 // datatypes of Fortran stay absent.
 #pragma once

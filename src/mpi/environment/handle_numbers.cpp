@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/environment/handle_numbers.hpp"
 
 #include <mutex>

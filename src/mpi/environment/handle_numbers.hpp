@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Handles as integers: MPI_Comm_toint, MPI_Comm_fromint and so on.
 #pragma once
 

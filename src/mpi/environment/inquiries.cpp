@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Versions, names, time and texts.
 #include <unistd.h>
 

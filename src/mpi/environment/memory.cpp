@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that a program asks MPI for.
 #include <charconv>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations that a program has not completed when it calls MPI_Finalize.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks in groups, and comparisons of groups.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups made of groups. Arguments are checked by the callers, the entry points, but for lists of ranks.
 #pragma once
 

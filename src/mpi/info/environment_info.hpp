@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What an info object tells of the environment in which the program runs: MPI_INFO_ENV, MPI_Info_create_env.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of info objects. Keys and values are checked by the callers, the entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hints of communicators that this library knows (MPI 5.0, 7.4.4): an assertion is one of the user's, which allows
 // the library to do less.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Info objects: pairs of a key and a value, in the order in which the keys were set (MPI 5.0, chapter 10).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffered sends (3.4, 3.6): the message is copied into a buffer that the program has attached, and sent from there.
 // Arguments are checked by the callers, the entry points.
 #pragma once

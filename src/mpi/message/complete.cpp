@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/complete.hpp"
 
 #include "mpi/collective/failed_member.hpp"

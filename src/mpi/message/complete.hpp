@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting for requests and testing them: for one request, for several (`_all`, `_any`, `_some`), and without completing
 // them (`get_status`). Null requests and inactive ones count as complete, with empty statuses (3.7.3).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The completion of a request that is done, has no error and owns nothing: 20 instructions, without a call. All others
 // are for `complete`.
 #pragma once

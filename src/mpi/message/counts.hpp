@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts of elements and other fields of statuses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives in one call (3.10). Arguments are checked by the callers, the entry points.
 #pragma once
 

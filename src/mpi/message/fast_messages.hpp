@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Send, MPI_Recv, MPI_Isend and MPI_Irecv of the most common kind, inlined into their entry points, as these are
 // the critical path: bytes one behind the other, short if they are sent, in a communicator of all ranks of the job. One
 // chain of conditions takes the place of all checks; a call that misses one of them takes the general path, which says

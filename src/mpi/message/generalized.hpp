@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Generalized requests (13.2): operations that the program itself completes. Arguments are checked by the callers, the
 // entry points.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent sends and receives (3.9), which MPI_Start starts. Arguments are checked by the callers, the entry points.
 #pragma once
 

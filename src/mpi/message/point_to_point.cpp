@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/point_to_point.hpp"
 
 #include "mpi/message/fast_messages.hpp"

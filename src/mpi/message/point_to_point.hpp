@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives. Arguments are checked by the callers, the entry points.
 #pragma once
 

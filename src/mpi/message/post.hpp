@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posts of sends and receives whose requests have all that they need.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The post of a send whose request has all that it needs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Probes, and receives of messages that a probe has matched (3.8). Arguments are checked by the callers, the entry
 // points.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/requests.hpp"
 
 #include "mpi/objects/error.hpp"

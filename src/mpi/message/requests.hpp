@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of requests other than waiting and testing. Arguments are checked by the callers, the entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffer of buffered sends that a program attaches to its rank or to a communicator (3.6).
 #pragma once
 

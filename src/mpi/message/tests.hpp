@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tests, such as MPI_Test and MPI_Iprobe, that find nothing. Those of a thread that follow each other are the looks of
 // one wait, which gives the core to other threads as MPI_Wait does, but never sleeps. A test that finds something ends
 // the wait; so does a call of progress that moves something, and any call that starts or completes communication.

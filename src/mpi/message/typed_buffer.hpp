@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A buffer as MPI describes it, and the bytes that Weft sends and receives. All of message/ and collective/ gets its
 // bytes here.
 #pragma once

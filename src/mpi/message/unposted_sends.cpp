@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/unposted_sends.hpp"
 
 #include "mpi/message/post_send.hpp"

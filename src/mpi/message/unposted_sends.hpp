@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends that could not be posted: MPI_Isend returns also where its peer makes no progress for long. A queue for each
 // peer keeps their order; a hook of the device posts them when there is room.
 #pragma once

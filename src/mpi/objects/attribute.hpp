@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes, which users cache on communicators and datatypes, and the keys that name them (MPI 5.0, 7.7).
 #pragma once
 

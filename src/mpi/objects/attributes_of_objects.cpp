@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Attributes of communicators, some of them predefined, and of datatypes.
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators: a group, and a matching engine of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ids of communicators' engines: one number at all members, never used twice.
 //
 // The first member of a new communicator gives its id: its rank in the job, and its count of communicators. So no two

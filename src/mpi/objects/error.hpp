@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How functions fail: an error class, with a reason for people, which goes through the error handler of an object.
 #pragma once
 

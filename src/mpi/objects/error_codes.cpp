@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/error_codes.hpp"
 
 #include <atomic>

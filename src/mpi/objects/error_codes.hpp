@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error classes and codes that users add, with their texts.
 #pragma once
 

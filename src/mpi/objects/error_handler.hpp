@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Error handlers: the predefined ones, which are numbers, and those of users, which count their references.
 #pragma once
 

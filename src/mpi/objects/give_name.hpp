@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How names of objects are given to programs.
 #pragma once
 

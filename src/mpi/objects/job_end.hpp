@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of the job by a rank: MPI_Abort, and errors that no handler of the program takes.
 #pragma once
 

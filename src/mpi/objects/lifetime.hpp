@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long a communicator lives: its handle and each request in it are a reference. When the last one goes, no receive
 // is posted in its engine any more, and the engine may end.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The communicators that a program has made, until they are destroyed.
 #pragma once
 

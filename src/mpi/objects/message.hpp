@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that a probe has matched (MPI_Message).
 #pragma once
 

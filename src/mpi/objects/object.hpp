@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first member of each object that a handle points to, so that a handle of another kind is found.
 #pragma once
 

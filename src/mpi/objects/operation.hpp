@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations of reductions: predefined ones, and those of programs, which count their references.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The predefined operations of reductions, by their handles and those of the types that they take (MPI 5.0, 6.9.2).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/process_group.hpp"
 
 #include <algorithm>

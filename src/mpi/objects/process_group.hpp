@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups of processes: ranks of the job in an order. Communicators have them, and handles of programs name them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All state of a rank. `current_rank()` finds it; nothing else of this library is global but the thread's last error.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers of Fortran's fixed sizes that C++ has no type for: reals of 2 and 16 bytes, integers of 16, complex numbers
 // of them. They have the operators that reductions need.
 #pragma once

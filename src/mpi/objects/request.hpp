@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests: operations that have started and are not complete, and persistent ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where requests are when no operation uses them, and requests that were freed before their operation was complete.
 #pragma once
 

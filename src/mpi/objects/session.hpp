@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sessions: what a program starts before it communicates (MPI 5.0, 11.3). MPI_Init starts one, which users do not see.
 #pragma once
 

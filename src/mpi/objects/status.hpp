@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Results of operations, and the statuses that show them.
 #pragma once
 

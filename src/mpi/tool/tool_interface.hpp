@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tool interface (MPI 5.0, 15.3) of a library that has no variables, categories, events and sources of events.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A cartesian grid of ranks: ranks count along the last dimension first (MPI 5.0, 8.1).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/topology/dims_create.hpp"
 
 #include <algorithm>

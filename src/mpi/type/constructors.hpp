@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes that a program makes, and their handles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Type_get_contents.
 #include <type_traits>
 #include <vector>

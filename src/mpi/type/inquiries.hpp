@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes, bounds and contents of datatypes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack, MPI_Unpack and their sizes. `Bytes` is the type of positions, int or a longer one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choice of a provider: the one that the user names, or the fastest that works here.
 #pragma once
 

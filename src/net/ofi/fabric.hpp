@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libfabric's objects with owners, and what the providers of this machine offer for reliable datagrams.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libfabric's endpoint, with the objects that it needs: domain, completion queue, address vector, registered buffers.
 //
 // A message is copied into a send buffer, which is free again with its completion. It arrives in a receive buffer,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // libfabric itself, loaded on first use: a program that stays on one machine loads neither it nor the adapter libraries
 // that it depends on, some of which take over the signals of crashes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's endpoint of the contract over a fabric: posts through its fabric endpoint, and delivers the messages that
 // have arrived for it.
 #pragma once

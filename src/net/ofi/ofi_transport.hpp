@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A runtime's side of a fabric: each device sends from a fabric endpoint of its own. All messages arrive at the fabric
 // endpoint of device 0, and are passed to the devices that they are for.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layout of a message on a fabric: this header, then the payload. No field is used before it is checked.
 #pragma once
 

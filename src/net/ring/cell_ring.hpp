@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A ring of 64-byte cells from one sender to one receiver.
 //
 // Progress: wait-free on both sides; a push answers false when the ring is full, a poll finds nothing when it's empty.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sender's side of a route: small messages go through a ring of cells.
 //
 // Cost of a message of 8 bytes: the route's line, which is written when the peer's devices change, the cell's line, and

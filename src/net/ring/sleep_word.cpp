@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/ring/sleep_word.hpp"
 
 #include "base/futex.hpp"

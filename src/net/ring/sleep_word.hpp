@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a sender finds out that a thread sleeps at the other end.
 //
 // Each device slot of a rank has a word in memory that its peers share. A thread that is about to sleep makes it odd,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's endpoint for messages that a rank sends to itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's messages to itself. They go through a ring, so that no handler ever runs inside a post.
 //
 // Cost of a post: one exchange for the sending side's lock, unless the runtime is of one thread, and one cache line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/shm/cross_memory.hpp"
 
 #include <sys/prctl.h>

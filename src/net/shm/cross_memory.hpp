@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copying from and to a peer's memory directly (process_vm_readv, process_vm_writev).
 //
 // Cost: a system call; some 40 ns for each piece here, and some 150 ns for each of the peer's, as the system looks up

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rings of a device's endpoint: it posts into some, and polls the others, which peers opened to its slots. This is
 // the part of the endpoint that does not depend on its sink.
 //

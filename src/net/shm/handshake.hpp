@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ranks exchange their segments: as descriptors over Unix sockets that only ranks of the job can use.
 #pragma once
 

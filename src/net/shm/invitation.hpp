@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data that ranks exchange before they share memory: the invitation that each publishes through the bootstrap, and
 // the greeting of a visitor at a socket. No field is used before it is checked.
 #pragma once

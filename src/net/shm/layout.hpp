@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The offsets of everything in a rank's segment. All ranks compute them from one shape.
 //
 // The segment is sparse: only pages that are used take memory, so room is laid out for every pair of devices.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Another rank: its segment, its packets, its memory.
 //
 // Cost of giving a packet back: one fetch-and-add in this process and one store to a line of the peer's. Cost of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Unix sockets in the abstract namespace, over which descriptors are sent to processes of the same user only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ring in which packets return: the threads of one peer put them in, the packets' owner takes them out.
 //
 // Progress: wait-free on both sides. Who calls what: `put` any thread of the peer, `take` one thread of the owner at a

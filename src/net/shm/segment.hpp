@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A mapped segment: the owner's, sealed against shrinking, or a peer's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's endpoint for shared memory: posts into its rings to peers, and polls the rings that peers opened to it.
 //
 // Cost of a quiet poll: a line for each ring and one that tells of new rings, all in this core's cache; it saves no

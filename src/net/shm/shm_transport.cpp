@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "net/shm/shm_transport.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A runtime's side of shared memory: its segment, its peers, its slots, and the packets that peers hold.
 #pragma once
 

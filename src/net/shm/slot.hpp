@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shared-memory rings of one device slot: to send on, and to receive on.
 //
 // A slot outlives its device: the next device continues at these ring positions, and messages in the rings must be

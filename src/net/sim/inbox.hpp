@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that have arrived for a device slot and are held back for some polls.
 //
 // It is the sink of the transport below. A slot's inbox outlives its device: the device that adopts the slot delivers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong in a simulated network, how often, and the dice that decide it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A device's side of a simulated network: an endpoint of the wrapped transport, with faults added.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A runtime's side of a simulated network: the transport that it wraps, and the messages held back for each device
 // slot.
 #pragma once

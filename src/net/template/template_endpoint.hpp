@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A transport to copy: one device's part. It refuses every post, and nothing arrives.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A transport to copy: one runtime's part. It reaches no peer, as the contract allows.
 #pragma once
 

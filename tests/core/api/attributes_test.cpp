@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What objects were made with can be read afterwards.
 #include <gtest/gtest.h>
 

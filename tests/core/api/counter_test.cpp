@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The counter: every signal counts, failures too, and payloads go back unread.
 #include "weft/counter.hpp"
 #include "support/waiting.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The handler: a function with state, that may keep its record, and may say that it has no room.
 #include "weft/handler.hpp"
 

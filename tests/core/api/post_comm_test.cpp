@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // post_comm: every row of table 1 of yan2025-lci has the effects of its own operation, and no others; the other rows
 // are refused by name.
 #include <gmock/gmock.h>

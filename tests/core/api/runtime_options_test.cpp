@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runtimes of one process with settings of their own, and a runtime of one thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The synchronizer: ready after so many signals, with all of their records, again and again.
 #include "weft/synchronizer.hpp"
 #include "support/waiting.hpp"

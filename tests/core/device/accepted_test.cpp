@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posts that are repeated until they are accepted, and waits for all that is outstanding.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device continues later: a call of progress tries a bounded number that it does not complete, each is tried at
 // some time, and posts do not hold up the rest.
 // stages: release asan

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a device counts.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hooks: progress calls them until they are done or removed, and never inside each other.
 #include "weft/hook.hpp"
 

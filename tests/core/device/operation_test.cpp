@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Operations under way: a ticket names one of them and no other, now or later.
 // stages: release general asan
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many signals an object has yet to get: none only once the last one has been given, and its function has returned.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gate of a device under pollers that leave it no moment: no thread that waits for it depends on seeing it free.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Devices whose rings have another depth than the runtime's.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Another thread sees that messages wait for a poll, while the device's thread polls or not.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Atomics that count the accesses to what locks guard: links of nodes, entries of buckets.
 #pragma once
 

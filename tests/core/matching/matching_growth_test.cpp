@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matching table grows with what waits in it: a match with 2^20 keys waiting touches as few words as one with 64,
 // no single call touches many, and a table that may not grow stays right. stages: release general asan
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The matching table: oldest first, keys that never mix, more keys than a bucket has entries, cancelling, and a long
 // comparison with a plain list.
 // stages: release general asan

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // While one exists, the process gets no further memory from the system.
 #pragma once
 

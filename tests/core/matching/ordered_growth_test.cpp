@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tables of an ordered engine grow with what waits in them: a match with 2^20 keys waiting touches as few words of
 // nodes as one with 64, and no single call touches many.
 // stages: release general asan

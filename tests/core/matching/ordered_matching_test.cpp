@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ordered engine: numbers, early arrivals, wildcards, oldest first on both sides, and a long comparison with lists.
 // stages: release general asan
 #include "core/matching/ordered_matching.hpp"

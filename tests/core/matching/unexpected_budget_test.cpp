@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that no rank receives for a long time: they are taken up to a bound, then their senders are asked to keep
 // the bytes; nothing else is held up, and nothing is lost.
 #include <gtest/gtest.h>

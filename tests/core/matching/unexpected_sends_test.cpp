@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Descriptions of messages without a receive: payloads are copied out of their packets where too many wait.
 // stages: release asan
 #include "core/matching/unexpected_sends.hpp"

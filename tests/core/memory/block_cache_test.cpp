@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of memory that are used again.
 // stages: release asan tsan
 #include "core/memory/block_cache.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kind of memory that no processor may touch, and what posts refuse of it.
 #include "weft/test/guarded_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kinds of memory: which buffers a runtime's posts may name, the end of a kind, and copies by functions that fail.
 #include "core/memory/memory_kinds.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The packet pool: each packet is in one place, and one that is anywhere can be found.
 #include "core/memory/packet_pool.hpp"
 #include "net/packet_stride.hpp"

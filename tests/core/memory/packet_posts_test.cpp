@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and puts of packets that the user has filled: in every engine and size, to each kind of region; and each packet
 // comes back once.
 #include <gtest/gtest.h>

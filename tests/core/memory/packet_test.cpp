@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packets in the hands of the user: written, posted without a copy, kept, given back.
 #include "weft/packet.hpp"
 

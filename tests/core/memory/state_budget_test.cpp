@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that all pools of a rank have together, and the line that says when they are used up.
 // stages: release asan
 #include "core/memory/state_budget.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A peer that is never quiet does not hide another one.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Progress policies: which other devices a quiet call polls, and that those may go at any moment.
 #include "weft/progress_policy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Active messages between ranks that are threads: every size class, every completion object.
 #include <gtest/gtest.h>
 

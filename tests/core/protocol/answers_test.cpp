@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An answer goes to the device that has asked, whichever device of the peer gives it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Long messages whose bytes can't be read to their end: the sender's message in each step, a peer that dies in each
 // step, and a faulty peer.
 #include <gtest/gtest.h>

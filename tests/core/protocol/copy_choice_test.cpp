@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which method long messages of a peer travel by: simulated machines, with simulated times.
 #include "core/message/copy_choice.hpp"
 #include "core/message/peer_choice.hpp"

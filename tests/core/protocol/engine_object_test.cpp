@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives in engines of each kind, named by the id or by the object: on shared devices and on those of one
 // thread's own, of sizes that go each way, whichever side comes first.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A faulty peer names regions, engines and operations that are not there, or not its own, over the whole range of their
 // names, in every kind of message that has such a name: nothing is written, matched or ended, no operation and no
 // memory stays behind.

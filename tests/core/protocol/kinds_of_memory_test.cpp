@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every operation from and to every kind of memory: between ranks that are threads, of a rank to itself, without direct
 // copies, and over a simulated network.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists of buffers between ranks that are threads: every operation that takes them, cut and laid out at random, and
 // what a list must not cost.
 #include <gtest/gtest.h>

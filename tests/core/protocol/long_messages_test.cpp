@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Long messages by each of the ways that a setting names, and by the ways that the receiver chooses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

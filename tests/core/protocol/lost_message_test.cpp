@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What becomes of operations whose messages a transport has lost, and of posts to a rank that can't be reached any
 // more.
 #include <gtest/gtest.h>

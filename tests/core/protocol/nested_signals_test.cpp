@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posts whose completion is signalled inside the post, by handlers that post the next one: the stack stays bounded.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Long active messages that there is no memory for: both ends learn of it, or it waits and holds nobody up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

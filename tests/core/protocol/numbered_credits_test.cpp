@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Credits for the messages of ordered engines: no message waits in its ring for the room that early ones take, early
 // ones are bounded, and posts without a credit keep their order.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Puts, gets and remote atomics between ranks that are threads: into memory that is mapped, copied, or asked for.
 #include <gtest/gtest.h>
 

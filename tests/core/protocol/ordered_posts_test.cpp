@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Posts to an ordered engine while another post to that rank is under way: the numbers of the messages, and which posts
 // are posted.
 #include <gtest/gtest.h>

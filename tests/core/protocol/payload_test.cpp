@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The user's buffer of a message in memory of kinds: what it is taken for, which of its bytes are copied by functions,
 // and where a copy stops that fails.
 #include "core/message/payload.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A look at a message that stays: source, tag and size, by receives of every kind of engine and every policy.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives that may not answer retry, while other threads hold the place where they are to wait.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // As many receives as the settings say can be posted, however many unused ones devices keep in their caches.
 #include <gtest/gtest.h>
 

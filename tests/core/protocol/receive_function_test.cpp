@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // subject: src/core/fast src/core/operation include/weft
 #include <gtest/gtest.h>
 

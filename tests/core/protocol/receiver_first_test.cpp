@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engines whose receivers begin: every size class, either side first, in the order of the posts.
 #include <gtest/gtest.h>
 

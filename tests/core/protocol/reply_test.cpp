@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replies of handlers: they are sent or kept, never refused where `can_reply` has said yes, and a handler that acts
 // once for each message may say *full* before it acts.
 #include <gtest/gtest.h>

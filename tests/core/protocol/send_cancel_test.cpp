@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and active messages that are cancelled before their target has begun to receive them.
 #include <gtest/gtest.h>
 

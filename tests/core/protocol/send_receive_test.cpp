@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives between ranks that are threads: every size class, either side first, every policy.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A long message that both ranks copy: a sender that has begun to help, and makes no progress any more, holds nobody
 // up.
 #include <gtest/gtest.h>

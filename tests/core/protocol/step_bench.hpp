@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bench on which one step of a protocol is driven at a time: rank 0 is a runtime, rank 1 is a script.
 //
 // A step needs its runtime's registries (operations, packets, peers), so the bench makes one, of two ranks that are

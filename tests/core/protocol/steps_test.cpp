@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One step of a protocol at a time: the message that it sends, the one for which the next step waits, and how an
 // operation ends if its peer vanishes in between.
 #include <gtest/gtest.h>

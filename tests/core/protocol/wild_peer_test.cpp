@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Requests of a faulty peer are refused, and words that it has overwritten are not trusted.
 #include <gtest/gtest.h>
 

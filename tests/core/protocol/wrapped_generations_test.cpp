@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sends that are cancelled after an operation has been used 2^32 times, and its tickets' generations begin at 0 again.
 // stages: release general asan
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks with different settings are told which ones, before they share anything.
 #include "core/runtime/agreed_settings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Barriers: with time limits, posted, and by coroutines, in one order or another.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank that has ended had sent to a shared device that no thread polls: calls of progress on another device
 // receive it, and then what waits for that rank ends. The rank is declared ended, and is still there.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of a rank that has ended: every put, get and atomic to it is refused, also where its memory is still mapped
 // here. The rank is declared ended, and is still there. (tests/process/ended_ranks.cpp has ranks that end.)
 #include <gtest/gtest.h>

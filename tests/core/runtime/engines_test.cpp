@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Engines are cheap: ten thousand at a time work, an ordered one without traffic takes 2 KiB and 16 bytes a rank at
 // most, and engines that have ended leave no memory behind.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Flushes: operations that hold them up and others that do not, time limits, and flushes that signal an object.
 #include <gtest/gtest.h>
 

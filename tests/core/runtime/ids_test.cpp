@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Registrations and engines that have gone leave nothing behind but the knowledge that their ids were used.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are threads of one process.
 #include "weft/test/local_job.hpp"
 

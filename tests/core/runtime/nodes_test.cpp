@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which ranks share memory, and where a peer's region lies here.
 #include "core/runtime/nodes.hpp"
 

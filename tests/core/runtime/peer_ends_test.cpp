@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The operations with a rank that has ended, while other threads post to it and handle its messages. Here a rank is
 // declared ended that is still there, and answers at every moment.
 #include <gtest/gtest.h>

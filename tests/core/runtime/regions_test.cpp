@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of regions, and the memory that it gives.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bytes that all operations, receives and waiting messages of a rank may have, from its settings.
 // stages: release asan
 #include "core/runtime/state_bounds.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An exception that leaves the scope of operations that are under way reaches its handler, with its text.
 #include <gtest/gtest.h>
 

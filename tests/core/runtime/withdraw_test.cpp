@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Objects that end while handlers of another thread run nearly all the time: the end waits for one pass of each poller,
 // not for a moment at which none is inside.
 #include <gtest/gtest.h>

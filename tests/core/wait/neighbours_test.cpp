@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a runtime makes of the ranks that share its processors.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "core/wait/shared_fence.hpp"
 
 #include <gtest/gtest.h>

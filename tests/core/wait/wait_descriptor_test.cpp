@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A descriptor for event loops: nothing is slept through. A wake-up that is missed costs 100 ms each time, so that
 // these tests would not end in time.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Waiting: events wake a thread that sleeps, and none is missed. A missed wake-up costs 100 ms each time, so that these
 // tests would not end in time.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a waiting thread yields its core to others. What that brings is measured, not tested: `weft-perf latency
 // --plain`.
 // stages: release general asan

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments of collectives that are wrong at one member, functions that throw, starts of one that runs, and messages
 // that are no step of a collective.
 #include <gmock/gmock.h>

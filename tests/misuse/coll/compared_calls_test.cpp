@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // With WEFT_CHECK=1, members that call different collectives all end with an error that names two of them and both
 // calls; nothing is sent by the steps, and the group can be used further.
 #include <gmock/gmock.h>

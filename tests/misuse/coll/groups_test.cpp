@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Groups that are none, that are made wrongly, and that end early.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a collective that is wrong ends at this member.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong calls are answered with an exception that says what is wrong, and change nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

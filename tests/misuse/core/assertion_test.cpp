@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A bug of Weft's own ends the process with a line that says where it was noticed.
 #include "base/assertion.hpp"
 

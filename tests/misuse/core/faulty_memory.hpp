@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory whose functions fail where a test wants it: they throw, copy less than they are asked for, or say that they
 // have copied more. It lies between two margins, which no copy may change.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of kinds of memory and of layouts that fail: the message fails, at the sender and at the receiver, no byte
 // is written beyond a buffer, and later messages in that engine or to that object arrive.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong uses of kinds of memory and layouts: what posts refuse, and operations whose kind has ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong sends, receives, puts, gets and atomics are answered with an exception that says what is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

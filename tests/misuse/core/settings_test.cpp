@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Options of runtimes and devices that are wrong, or contradict each other. Ranges and texts:
 // tests/base/config_test.cpp.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines and run loops that go in the wrong order end the process with a line that says which rule was broken.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers that break a rule end the process with a line that says which.
 #include <gtest/gtest.h>
 #include <signal.h>

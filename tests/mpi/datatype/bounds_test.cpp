@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes and bounds that the standard's rules give, and how many blocks a program needs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Envelope and contents of each constructor in both forms, by the tables of the standard (5.1.13); and how long types
 // live.
 #include "mpi/datatype/contents.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong arguments: the class of the error, and nothing made.
 #include <gtest/gtest.h>
 

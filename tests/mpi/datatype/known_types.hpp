@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Predefined types by their names, for tests.
 #pragma once
 

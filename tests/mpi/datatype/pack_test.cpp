@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing with positions, natively and as external32; messages whose bytes lie as types say.
 #include "mpi/datatype/pack.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random datatypes, each with its model.
 #pragma once
 

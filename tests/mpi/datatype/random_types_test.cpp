@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random nested types against their models: sizes and bounds, data packed and unpacked in random pieces, elements of
 // partial data, buffers as messages see them.
 #include <gtest/gtest.h>

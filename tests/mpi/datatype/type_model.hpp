@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A datatype by the definition of MPI's standard: a list of basic types and their offsets. Slow and simple.
 #pragma once
 

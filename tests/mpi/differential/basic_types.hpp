@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The predefined datatypes of C, and values of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory for blocks of units, which a collective addresses by counts and displacements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cases: each is a random program for the ranks of a communicator, whose result the standard determines.
 #pragma once
 

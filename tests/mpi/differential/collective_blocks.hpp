@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of all ranks, and the data in them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The forms of a collective: it waits, gives a request, or is started several times.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that move data, in all forms, of blocks whose datatypes differ from rank to rank.
 #include <vector>
 

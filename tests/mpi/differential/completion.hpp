@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All functions that complete requests, drawn by chance.
 #pragma once
 

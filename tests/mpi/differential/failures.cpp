@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong calls whose error class the standard determines, under MPI_ERRORS_RETURN.
 #include "cases.hpp"
 #include "completion.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Derived datatypes, each with the type map that the standard gives it.
 #pragma once
 

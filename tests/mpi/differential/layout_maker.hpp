@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The constructors of datatypes, each with its type map.
 #pragma once
 

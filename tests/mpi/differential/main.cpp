@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs random MPI programs, each from its seed, and writes for each rank what it saw. Programs that were built with
 // different MPI libraries have to write equal lines. Lines that begin with WRONG say where the standard determines
 // something else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages in all modes.
 #include <algorithm>
 #include <list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent sends and receives, started several times.
 #include <algorithm>
 #include <list>

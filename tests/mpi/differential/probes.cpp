@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages that are probed before they are received.
 #include "cases.hpp"
 #include "completion.hpp"

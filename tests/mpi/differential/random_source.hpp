@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random numbers that are equal on every machine and at every rank.
 #pragma once
 

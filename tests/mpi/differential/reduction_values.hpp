@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Values whose reductions are exact in each type, so that the order of operations does not matter.
 #pragma once
 

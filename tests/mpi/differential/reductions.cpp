@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reductions of all predefined types by all operations that take them, and by operations of the program.
 #include <cstring>
 #include <vector>

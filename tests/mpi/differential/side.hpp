@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Data of a signature, and one rank's memory for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A type signature as a tree, from which different layouts can be made.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several threads at a time, each with a case of its own on a communicator of its own.
 #include <list>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between pairs of ranks, which all ranks know from the seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Datatypes by themselves: bounds, sizes, packed data and data in external32.
 #include <cstring>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Receives from any source or with any tag, and cancelled ones. Which message comes first is open, but all come, and
 // those of one sender in its order.
 #include <algorithm>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends by MPI_Abort with code 5, or by a wrong call, where standard streams are in the way: as its arguments say. */
 #define _GNU_SOURCE
 #include <fcntl.h>

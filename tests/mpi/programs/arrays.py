@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi4py: objects, NumPy arrays, and threads, each with values that the receiver knows."""
 
 import threading

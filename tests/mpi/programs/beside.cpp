@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Uses MPI and Weft beside each other: active messages go round the ranks of a communicator, among messages of MPI.
 #include <weft/mpi.hpp>
 

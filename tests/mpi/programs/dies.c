@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank 1 ends as the argument says, while the others wait for a message of it. */
 #include <mpi.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls MPI_Finalize as late as a process can, as its argument says: in a function of atexit, in a destructor of the
    program, or in the destructor of a library that it opens: its second argument, which is this file, too (-DLIBRARY). */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A process that a rank has forked ends as programs do; that is not the end of the rank. */
 #include <mpi.h>
 #include <stdio.h>

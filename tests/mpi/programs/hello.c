@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each rank says its number; rank 0 adds the numbers up. */
 #include <mpi.h>
 #include <stdio.h>

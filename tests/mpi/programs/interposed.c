@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A tool's MPI_Send, which counts and calls PMPI_Send, is called instead of the library's. */
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls MPI_Finalize with operations that are not complete, as the argument says. Ranks send to the next one. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank 1 ends by _exit(0). The others call a collective that needs it, as the first argument says, and end well if it fails
    because a process has ended. Those that need nothing of rank 1 may succeed. */
 #include <mpi.h>

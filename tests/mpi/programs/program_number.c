@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each rank says the number of its program among those of the job. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Says how much memory a rank at rest has: all that is resident, and its own (private pages). */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A number goes around all ranks, in messages of several sizes and in both forms of sends. */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Has a copy of Weft of its own, as it is linked with the archive, beside that of the MPI library. It is not to start.
 #include <mpi.h>
 

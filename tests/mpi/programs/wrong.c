@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends as its argument says: rank (a wrong one), absent (a function), abort, exit (before MPI_Finalize), late (a call). */
 #include <mpi.h>
 #include <string.h>

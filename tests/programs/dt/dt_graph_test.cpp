@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "dt/graph.hpp"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The whole job over ranks that are threads of this process, where sanitizers see all of them.
 #include "kmer/count_job.hpp"
 #include "kmer/histogram.hpp"

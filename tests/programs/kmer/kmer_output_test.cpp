@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/histogram.hpp"
 #include "kmer/input_error.hpp"
 #include "kmer/letter_tally.hpp"

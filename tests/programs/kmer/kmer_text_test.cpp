@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "kmer/byte_stream.hpp"
 #include "kmer/fastx.hpp"
 #include "kmer/gzip_inflater.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many threads a rank has unless the user says it.
 #include <sched.h>
 

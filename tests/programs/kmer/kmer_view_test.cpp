@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inputs and options that ranks have to see alike before they count, and paths that outputs may not have.
 #include <sys/stat.h>
 #include <unistd.h>

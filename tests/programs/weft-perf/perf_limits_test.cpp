@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By which path weft-perf says that messages went, and what it makes of limits.
 #include <gtest/gtest.h>
 

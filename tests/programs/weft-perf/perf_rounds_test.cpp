@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What weft-perf makes of its rounds: labels, medians, shares, ratios.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How jobs of one machine tell each other which processors their ranks are bound to. The processors here are numbered
 // beyond those of a machine that runs the tests, so that real jobs beside them are not concerned.
 #include <gtest/gtest.h>

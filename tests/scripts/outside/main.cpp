@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Uses the installed library from outside: alone it must be rank 0 of 1.
 #include <cstdio>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A plugin that uses Weft.
 #include <weft/error.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loads the plugin that is its argument, which has a copy of Weft besides the program's own; then makes a runtime.
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prints the version by which each part of an installed Weft goes: the CMake package (FOUND_VERSION), headers, library.
 #include <weft/version.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Many threads, sizes around every threshold, contents checked byte by byte, ranks as threads over one mapping.
 #include <gtest/gtest.h>
 

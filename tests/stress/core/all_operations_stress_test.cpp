@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All operations together, ranks as threads over one mapping: many seeds, threads on devices of their own and shared.
 #include <gtest/gtest.h>
 

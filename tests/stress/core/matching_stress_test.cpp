@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Many threads on one matching table and on one ordered engine: each send meets one receive, of its key, in order.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Eight threads of each rank send and receive through one ordered engine, half of the posts such that they may not be
 // refused: each receive gets the message that was sent for it.
 #include <gtest/gtest.h>

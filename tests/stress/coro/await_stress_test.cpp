@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coroutines whose operations any of several threads completes, cancels and resumes.
 #include <gtest/gtest.h>
 

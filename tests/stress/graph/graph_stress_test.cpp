@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random graphs, run again and again by several ranks and threads: each node once in each run, behind those before it,
 // and each end signalled once.
 #include <fmt/format.h>

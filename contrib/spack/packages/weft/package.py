@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Weft for Spack: builds the clone that this file lies in."""
 
 from pathlib import Path

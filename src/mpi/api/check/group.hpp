@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of arguments of the chapters on groups, communicators and topologies.
 #pragma once
 

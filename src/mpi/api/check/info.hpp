@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of info objects, their keys and values, and of error handlers.
 #pragma once
 

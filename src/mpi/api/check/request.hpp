@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of requests, statuses and arrays of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of datatypes, and of buffers, whose addresses depend on them.
 #pragma once
 
