@@ -70,7 +70,7 @@ TEST(mpi_collectives, an_operation_on_a_type_that_it_does_not_take_is_an_error) 
   run_ranks(1, [](numbers_of_rank) {
     double from = 1, into = 0;
     EXPECT_EQ(MPI_Allreduce(&from, &into, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP);
-    EXPECT_EQ(MPI_Allreduce(&from, &into, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP);
+    EXPECT_EQ(MPI_Allreduce(&from, &into, 1, MPI_WCHAR, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP);
     EXPECT_EQ(MPI_Allreduce(&from, &into, 1, MPI_DOUBLE, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP);
   });
 }

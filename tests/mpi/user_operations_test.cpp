@@ -243,6 +243,7 @@ void test_logical(std::initializer_list<MPI_Datatype> types) {
 TEST(mpi_predefined_operations, take_the_types_of_their_table_and_no_others) {
   run_ranks(1, [](numbers_of_rank) {
     test_integer<std::int8_t>({MPI_SIGNED_CHAR, MPI_INT8_T, MPI_INTEGER1});
+    test_integer<char>({MPI_CHAR});
     test_integer<std::int16_t>({MPI_SHORT, MPI_INT16_T, MPI_INTEGER2});
     test_integer<std::int32_t>({MPI_INT, MPI_INT32_T, MPI_INTEGER4});
     test_integer<std::int64_t>(
@@ -270,10 +271,32 @@ TEST(mpi_predefined_operations, take_the_types_of_their_table_and_no_others) {
     test_logical<mpi::int128>({MPI_LOGICAL16});
     EXPECT_EQ(combined<std::uint8_t>(MPI_BYTE, MPI_BXOR, 5, 3), 6);
     std::uint8_t byte = 0;
-    for (const MPI_Datatype type : {MPI_CHAR, MPI_PACKED, MPI_WCHAR})
+    for (const MPI_Datatype type : {MPI_PACKED, MPI_WCHAR})
       EXPECT_EQ(MPI_Reduce_local(&byte, &byte, 0, type, MPI_SUM), MPI_ERR_OP);
     EXPECT_EQ(MPI_Reduce_local(&byte, &byte, 0, MPI_BYTE, MPI_SUM), MPI_ERR_OP);
   });
+}
+
+TEST(mpi_predefined_operations, reduce_characters_as_the_compiler_calculates_with_char) {
+  run_ranks(1, [](numbers_of_rank) {
+    const char high = static_cast<char>(0xf0), low = 1;
+    EXPECT_EQ(combined(MPI_CHAR, MPI_MIN, high, low), std::min(high, low));
+    EXPECT_EQ(combined(MPI_CHAR, MPI_MAX, high, low), std::max(high, low));
+  });
+  for (const std::uint32_t size : {1U, 2U, 3U, 5U}) {
+    run_ranks(size, [](numbers_of_rank mine) {
+      for (const form as : forms) {
+        for (const int count : {1, 7, 10'000}) {
+          const std::vector<char> sent(static_cast<std::size_t>(count), static_cast<char>(mine.rank + 1));
+          std::vector<char> received(sent.size(), 99);
+          EXPECT_EQ(carry_out(as, MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, sent.data(), received.data(),
+                              count, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD),
+                    MPI_SUCCESS);
+          EXPECT_EQ(received, std::vector<char>(sent.size(), static_cast<char>(mine.size * (mine.size + 1) / 2)));
+        }
+      }
+    });
+  }
 }
 
 template <class Value>

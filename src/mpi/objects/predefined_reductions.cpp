@@ -80,6 +80,8 @@ constexpr type_handles table[] = {
     // Integers: MPI_SIGNED_CHAR, INT8_T, INTEGER1; SHORT, INT16_T, INTEGER2; INT, INT32_T, INTEGER4; LONG, LONG_LONG,
     // INT64_T, INTEGER8, AINT, COUNT, OFFSET.
     {integer<std::int8_t>, {0x244, 0x240, 0x2c1}},
+    // MPI_CHAR, which the standard leaves out and other libraries take, as the compiler's `char`.
+    {integer<char>, {0x243}},
     {integer<std::int16_t>, {0x208, 0x248, 0x2c9}},
     {integer<std::int32_t>, {0x209, 0x250, 0x2d1}},
     {integer<std::int64_t>, {0x20a, 0x20b, 0x258, 0x2d9, 0x201, 0x202, 0x203}},
