@@ -65,6 +65,17 @@ class Abi(unittest.TestCase):
                 run(compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{HEADER}",
                     "-fsyntax-only", "-", input=program)
 
+    def test_functions_of_fortrans_handles_are_compiled_into_the_program(self):
+        """So it needs no name that other libraries of the ABI lack."""
+        program = '#include <mpi.h>\nMPI_Comm given(MPI_Fint comm) { return MPI_Comm_f2c(comm); }\n'
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "given.o"
+            run("cc", "-x", "c", f"-I{HEADER}", "-c", "-o", output, "-", input=program)
+            needed = {line.split()[-1] for line in run("nm", "--undefined-only", output).splitlines()}
+        self.assertEqual({name for name in needed if "MPI" in name}, {"MPI_Comm_fromint"})
+        for name in ("int MPI_Fint;", "int MPI_Comm_f2c;", "int PMPI_Status_c2f;"):
+            run("cc", "-x", "c", f"-I{HEADER}", "-DWEFT_MPI_ABI_ONLY", "-fsyntax-only", "-", input=f"#include <mpi.h>\n{name}\n")
+
     def test_handles_have_the_tags_that_names_of_cxx_functions_hold(self):
         tags = dict(handles_of(self.tables))
         program = "#include <mpi.h>\n" + "".join(f"void take({name});\nvoid call_{name}({name} of) {{ take(of); }}\n" for name in tags)

@@ -77,6 +77,18 @@ class Programs(unittest.TestCase):
     def test_a_tool_can_interpose(self):
         self.ends_well(2, self.made("interposed"))
 
+    def test_handles_and_statuses_of_fortran_go_there_and_back(self):
+        handles = self.made("fortran_handles")
+        for ranks in (1, 2):
+            self.assertEqual(self.ends_well(ranks, handles), [f"of {ranks}"] * ranks)
+
+    def test_types_of_fortran_have_the_sizes_that_were_set(self):
+        types = self.made("fortran_types")
+        for ranks in (1, 3):
+            self.assertEqual(self.ends_well(ranks, types), [])
+            for sizes in ((4, 4, 4, 8), (8, 8, 8, 16), (4, 8, 4, 8)):
+                self.assertEqual(self.ends_well(ranks, types, *sizes), [], sizes)
+
     def test_the_wrapper_of_cxx_compiles_the_header_and_links(self):
         output = Path(self.folder.name) / "hello-of-cxx"
         result = run(BUILD / "bin/weft-mpicxx", "-x", "c++", SOURCE / "hello.c", "-o", output)

@@ -117,6 +117,10 @@ TEST(mpi_abi, properties_of_fortran_can_be_set_one_time) {
     MPI_Info given = MPI_INFO_NULL, found = MPI_INFO_NULL;
     EXPECT_EQ(MPI_Abi_set_fortran_info(MPI_INFO_NULL), MPI_ERR_INFO);
     EXPECT_EQ(MPI_Info_create(&given), MPI_SUCCESS);
+    for (const char* size : {"3", "0", "-4", "64", "four", "4 ", ""}) {
+      EXPECT_EQ(MPI_Info_set(given, "mpi_integer_size", size), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Abi_set_fortran_info(given), MPI_ERR_INFO_VALUE) << size;
+    }
     EXPECT_EQ(MPI_Info_set(given, "mpi_integer_size", "4"), MPI_SUCCESS);
     EXPECT_EQ(MPI_Abi_set_fortran_info(given), MPI_SUCCESS);
     EXPECT_EQ(MPI_Abi_set_fortran_info(given), MPI_ERR_ABI);
@@ -126,6 +130,10 @@ TEST(mpi_abi, properties_of_fortran_can_be_set_one_time) {
     EXPECT_EQ(count, 1);
     EXPECT_EQ(MPI_Info_free(&given), MPI_SUCCESS);
     EXPECT_EQ(MPI_Info_free(&found), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_size(MPI_2INTEGER, &count), MPI_SUCCESS);
+    EXPECT_EQ(count, 8);
+    EXPECT_EQ(MPI_Type_size(MPI_REAL, &count), MPI_SUCCESS);
+    EXPECT_EQ(count, MPI_UNDEFINED) << "no size of reals was given";
     std::int32_t yes = -1, no = 0;
     EXPECT_EQ(MPI_Abi_set_fortran_booleans(3, &yes, &no), MPI_ERR_ARG);
     EXPECT_EQ(MPI_Abi_set_fortran_booleans(4, &yes, &no), MPI_SUCCESS);

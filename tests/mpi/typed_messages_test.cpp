@@ -274,7 +274,7 @@ TEST(mpi_typed_messages, of_a_type_that_is_not_committed_are_an_error) {
     std::array<int, 3> numbers{};
     EXPECT_EQ(MPI_Send(numbers.data(), 1, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
     EXPECT_EQ(MPI_Recv(numbers.data(), 1, type, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_ERR_TYPE);
-    EXPECT_EQ(MPI_Send(numbers.data(), 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
+    EXPECT_EQ(MPI_Send(numbers.data(), 1, MPI_REAL, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_ERR_TYPE);
     EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
   });
 }

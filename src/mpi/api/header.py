@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes mpi.h: handles, constants, types of callbacks, prototypes. It is C89 in all that it uses, for all of C and C++."""
+"""Writes mpi.h: handles, constants, types of callbacks, prototypes, and for handles of Fortran functions of the program's
+own. It is C89 in all that it uses but `__inline__`, for all of C and C++."""
 
 GUARD = "WEFT_MPI_H_INCLUDED"
 OPEN = """/* mpi.h of Weft: the standard ABI of MPI 5. Made by the build from src/mpi/api. */
@@ -19,6 +20,29 @@ CLOSE = """
 
 #endif
 """
+# What the standard has for C and its ABI leaves out. All of it is compiled into the program.
+FORTRAN = """#ifndef WEFT_MPI_ABI_ONLY
+/* Handles and statuses of Fortran, by functions of the ABI: such programs run on any library of the ABI. */
+typedef int MPI_Fint;
+
+{functions}
+#endif"""
+STATUS = """static __inline__ int {prefix}MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status) {{
+  int i;
+  f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+  f_status[MPI_F_TAG] = c_status->MPI_TAG;
+  f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+  for (i = 3; i < MPI_F_STATUS_SIZE; ++i) f_status[i] = c_status->MPI_internal[i - 3];
+  return MPI_SUCCESS;
+}}
+static __inline__ int {prefix}MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status) {{
+  int i;
+  c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+  c_status->MPI_TAG = f_status[MPI_F_TAG];
+  c_status->MPI_ERROR = f_status[MPI_F_ERROR];
+  for (i = 3; i < MPI_F_STATUS_SIZE; ++i) c_status->MPI_internal[i - 3] = f_status[i];
+  return MPI_SUCCESS;
+}}"""
 # Types of constants that are lists of their own, and no handles.
 ENUMERATIONS = ("MPI_T_cb_safety", "MPI_T_source_order")
 
@@ -65,6 +89,18 @@ def of_functions(tables):
             for prefix in ("", "P") for one in tables.functions]
 
 
+def of_fortran(tables):
+    lines = []
+    for prefix in ("", "P"):
+        for one in tables.functions:
+            if one.name.endswith("_fromint"):
+                name, handle = prefix + one.name.removesuffix("_fromint"), one.parameters[0].name
+                lines.append(f"static __inline__ {one.returns} {name}_f2c(MPI_Fint {handle}) {{ return {name}_fromint({handle}); }}")
+                lines.append(f"static __inline__ MPI_Fint {name}_c2f({one.returns} {handle}) {{ return {name}_toint({handle}); }}")
+        lines.append(STATUS.format(prefix=prefix))
+    return [FORTRAN.format(functions="\n".join(lines))]
+
+
 def header(tables):
-    parts = [of_types(tables), of_constants(tables), of_functions(tables)]
+    parts = [of_types(tables), of_constants(tables), of_functions(tables), of_fortran(tables)]
     return OPEN.format(guard=GUARD) + "\n" + "\n\n".join("\n".join(part) for part in parts) + "\n" + CLOSE

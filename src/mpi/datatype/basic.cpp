@@ -86,11 +86,17 @@ constexpr basic table[] = {
     row<complex_of_sixteen>(0x2eb, 32, complex, "MPI_COMPLEX32"),
 };
 
-// The default kinds of Fortran, and pairs of them.
 constexpr absent_type absent[] = {
-    {0x218, "MPI_LOGICAL"},           {0x219, "MPI_INTEGER"},        {0x21a, "MPI_REAL"},      {0x21b, "MPI_COMPLEX"},
-    {0x21c, "MPI_DOUBLE_PRECISION"},  {0x21d, "MPI_DOUBLE_COMPLEX"}, {0x21e, "MPI_CHARACTER"}, {0x230, "MPI_2REAL"},
-    {0x231, "MPI_2DOUBLE_PRECISION"}, {0x232, "MPI_2INTEGER"},
+    {0x218, "MPI_LOGICAL", default_kind::logical, default_form::number},
+    {0x219, "MPI_INTEGER", default_kind::integer, default_form::number},
+    {0x21a, "MPI_REAL", default_kind::real, default_form::number},
+    {0x21b, "MPI_COMPLEX", default_kind::real, default_form::complex},
+    {0x21c, "MPI_DOUBLE_PRECISION", default_kind::double_precision, default_form::number},
+    {0x21d, "MPI_DOUBLE_COMPLEX", default_kind::double_precision, default_form::complex},
+    {0x21e, "MPI_CHARACTER", default_kind::character, default_form::number},
+    {0x230, "MPI_2REAL", default_kind::real, default_form::pair},
+    {0x231, "MPI_2DOUBLE_PRECISION", default_kind::double_precision, default_form::pair},
+    {0x232, "MPI_2INTEGER", default_kind::integer, default_form::pair},
 };
 
 constexpr std::uint32_t index_of_pairs = 0x209;  // MPI_INT

@@ -29,10 +29,15 @@ struct basic_pair {
   const char* name;
 };
 
-/// Types of Fortran that need a compiler of it to have a size: their handles are known, and they have no size.
+/// Fortran's default kinds, whose bytes its compiler chooses, and what a type has of them.
+enum class default_kind : std::uint8_t { logical, integer, real, double_precision, character };
+enum class default_form : std::uint8_t { number, complex, pair };
+/// A type of such a kind: its handle is known, and it has no size until the kind has one (default_kinds.hpp).
 struct absent_type {
   std::uint32_t handle;
   const char* name;
+  default_kind kind;
+  default_form form;
 };
 
 [[nodiscard]] std::span<const basic> basics() noexcept;

@@ -190,7 +190,7 @@ extern constinit std::array<std::atomic<const datatype*>, last_handle - first_ha
   const std::uintptr_t index = handle - first_handle;
   if (index >= predefined_types.size()) [[unlikely]]
     return nullptr;
-  // [predefined.find] acquire <- [predefined.made]: the type.
+  // [predefined.find] acquire <- [predefined.made], [predefined.sized]: the type.
   return predefined_types[index].load(std::memory_order_acquire);
 }
 }  // namespace detail

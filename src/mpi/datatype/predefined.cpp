@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "mpi/datatype/datatype.hpp"
+#include "mpi/datatype/default_kinds.hpp"
 
 namespace weft::mpi {
 
@@ -46,6 +47,7 @@ const datatype* find_pair(const datatype& value, const datatype& index) noexcept
   for (const basic_pair& each : basic_pairs()) {
     if (each.value == value.handle() && each.index == index.handle()) return find_predefined(each.handle);
   }
+  if (value.handle() == index.handle()) return find_pair_of_default_kind(value);
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Fortran library on top of this one tells it of its compiler (MPI 5.0, 20.4.1). This library only keeps it: the
-// datatypes of Fortran stay absent.
+// The properties of a compiler of Fortran, as a library for Fortran on top of this one sets them (MPI 5.0, 20.4.1). The
+// datatypes of Fortran's default kinds have their sizes from then on.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@ namespace weft::mpi {
 /// Of a process. **Threads**: any, several at once. All functions return an error class.
 class fortran_properties {
  public:
-  /// Only the first call has an effect, of each of both functions.
+  /// Only the first call has an effect, of each of both functions. Datatypes of a kind that the info has no size for
+  /// stay without one.
   int set_info(const info* from) noexcept;
   int set_booleans(int bytes, const void* true_value, const void* false_value) noexcept;
 

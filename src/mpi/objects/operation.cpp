@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "mpi/datatype/default_kinds.hpp"
 #include "mpi/datatype/fortran.hpp"
 #include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"
@@ -68,8 +69,12 @@ void operation::remove_reference(const operation* which) noexcept {
   if (which->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete which;
 }
 
-const weft::reduction* find_reduction_of_unnamed(MPI_Op op, const datatype& type) noexcept {
-  return is_of_fortran(type) ? find_reduction(number_of(op), type.element()->handle) : nullptr;
+const weft::reduction* find_reduction_of_fortran(MPI_Op op, const datatype& type) noexcept {
+  const basic* const element = type.element();
+  if (element == nullptr || (!is_of_fortran(type) && !has_default_kind(type))) return nullptr;
+  const bool is_pair = type.size() == 2 * static_cast<std::int64_t>(element->bytes);
+  return is_pair ? find_reduction_of_pair(number_of(op), element->handle)
+                 : find_reduction(number_of(op), element->handle);
 }
 
 int create_operation(MPI_User_function* function, int is_commutative, MPI_Op* out) noexcept {

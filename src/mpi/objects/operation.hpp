@@ -64,13 +64,13 @@ class operation_ref {
   return found->kind_ == object_kind::operation ? found : nullptr;
 }
 
-/// Of a type of Fortran that was found by its digits.
-[[nodiscard, gnu::cold]] const weft::reduction* find_reduction_of_unnamed(MPI_Op op, const datatype& type) noexcept;
+/// Of a type of Fortran that was found by its digits, or that has a default kind.
+[[nodiscard, gnu::cold]] const weft::reduction* find_reduction_of_fortran(MPI_Op op, const datatype& type) noexcept;
 /// How a predefined operation combines elements of `type`; null if it is not predefined, or does not take them.
 [[nodiscard]] inline const weft::reduction* find_reduction(MPI_Op op, const datatype& type) noexcept {
-  if (type.is_predefined()) [[likely]]
-    return find_reduction(number_of(op), type.handle());
-  return find_reduction_of_unnamed(op, type);
+  if (const weft::reduction* const found = find_reduction(number_of(op), type.handle())) [[likely]]
+    return found;
+  return find_reduction_of_fortran(op, type);
 }
 
 int create_operation(MPI_User_function* function, int is_commutative, MPI_Op* out) noexcept;

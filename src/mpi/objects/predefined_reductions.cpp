@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/predefined_reductions.hpp"
 
+#include <algorithm>
 #include <complex>
 #include <functional>
 
@@ -128,7 +129,33 @@ constexpr std::array<row, std::size(table)> rows = [] {
   return out;
 }();
 
+struct pair_reductions {
+  std::uintptr_t number;
+  reduction min_located, max_located;
+};
+template <class Number>
+constexpr pair_reductions pair_of(std::uintptr_t number) noexcept {
+  using pair = packed_pair<Number, Number>;
+  static_assert(sizeof(pair) == 2 * sizeof(Number));
+  return {number, reduction::by<pair, smaller_of_pairs>(), reduction::by<pair, larger_of_pairs>()};
+}
+// MPI_INTEGER1 to INTEGER16, MPI_REAL4 to REAL16.
+constexpr pair_reductions pairs[] = {
+    pair_of<std::int8_t>(0x2c1),  pair_of<std::int16_t>(0x2c9), pair_of<std::int32_t>(0x2d1),
+    pair_of<std::int64_t>(0x2d9), pair_of<int128>(0x2e1),       pair_of<float>(0x2d2),
+    pair_of<double>(0x2da),       pair_of<quad>(0x2e2),
+};
+
 }  // namespace
+
+const reduction* find_reduction_of_pair(std::uintptr_t operation, std::uintptr_t number) noexcept {
+  const std::uintptr_t op = operation - detail::first_operation;
+  const auto* const found = std::ranges::find(pairs, number, &pair_reductions::number);
+  if (op >= detail::operations || found == std::end(pairs)) return nullptr;
+  const std::uint8_t column = detail::column_of_operation[op];
+  if (column == min_located) return &found->min_located;
+  return column == max_located ? &found->max_located : nullptr;
+}
 
 namespace detail {
 

@@ -61,23 +61,24 @@ struct complex_of {
   }
 };
 
-/// The data of a value with an index, as MPI packs them, without the gaps of a C struct.
-template <class Value>
+/// The data of a value with an index, as MPI packs them, without the gaps of a C struct. An index of Fortran's is a
+/// number as the value.
+template <class Value, class Index = int>
 struct [[gnu::packed]] packed_pair {
   Value value;
-  int index;
+  Index index;
 };
 /// MPI_MINLOC and MPI_MAXLOC: of equal values the one with the lower index.
 struct smaller_of_pairs {
-  template <class Value>
-  [[nodiscard]] packed_pair<Value> operator()(const packed_pair<Value>& a, const packed_pair<Value>& b) const noexcept {
+  template <class Pair>
+  [[nodiscard]] Pair operator()(const Pair& a, const Pair& b) const noexcept {
     const bool takes_a = (a.value < b.value) | (!(b.value < a.value) & (a.index < b.index));
     return takes_a ? a : b;
   }
 };
 struct larger_of_pairs {
-  template <class Value>
-  [[nodiscard]] packed_pair<Value> operator()(const packed_pair<Value>& a, const packed_pair<Value>& b) const noexcept {
+  template <class Pair>
+  [[nodiscard]] Pair operator()(const Pair& a, const Pair& b) const noexcept {
     const bool takes_a = (b.value < a.value) | (!(a.value < b.value) & (a.index < b.index));
     return takes_a ? a : b;
   }

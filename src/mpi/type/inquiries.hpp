@@ -7,6 +7,7 @@
 
 #include "mpi.h"
 #include "mpi/datatype/datatype.hpp"
+#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 
@@ -17,6 +18,13 @@ template <class Number>
 int give_number(Number* to, std::int64_t value) noexcept {
   *to = value <= std::numeric_limits<Number>::max() ? static_cast<Number>(value) : MPI_UNDEFINED;
   return MPI_SUCCESS;
+}
+
+/// MPI_UNDEFINED for a type of Fortran that has no size. Null: it is no datatype.
+template <class Number>
+int give_size(const datatype* type, Number* to) noexcept {
+  if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
+  return give_number(to, type->is_absent() ? MPI_UNDEFINED : type->size());
 }
 
 template <class Number>

@@ -20,8 +20,9 @@ inline int is_datatype(const datatype* found) noexcept {
 inline int is_usable(const datatype* found) noexcept {
   if (found != nullptr && !found->is_absent()) [[likely]]
     return MPI_SUCCESS;
-  return found == nullptr ? is_datatype(found)
-                          : fail(MPI_ERR_TYPE, "%s has no size: Fortran is absent", found->name().c_str());
+  return found == nullptr
+             ? is_datatype(found)
+             : fail(MPI_ERR_TYPE, "%s has no size: MPI_Abi_set_fortran_info gives it one", found->name().c_str());
 }
 
 /// A datatype of data that are communicated, packed or reduced.
