@@ -19,8 +19,7 @@ ALWAYS = "  rank_state* const here = current_rank();\n"
 BETWEEN = ALWAYS + '  if (here == nullptr) [[unlikely]] return raise_outside("{name}", fail_outside());\n'
 # Of functions that return no error class.
 VALUE = """{returns} P{name}({prototype}) {{
-  static_assert(noexcept({body}));
-  return {body};
+{asserted}  return {body};
 }}
 """
 # Of functions that may be called before MPI_Init and after MPI_Finalize.
@@ -64,6 +63,11 @@ def finds(objects, parameters, used):
             for one in parameters if (row := rows.get(one.type)) and f"{one.name}_object" in used]
 
 
+def asserted(function):
+    """A body catches its exceptions, but for those of functions of the program that are to pass out of it."""
+    return "" if "throws" in function.lines else f"  static_assert(noexcept({function.lines['body']}));\n"
+
+
 def body_of(function, objects, checks, raised):
     """Finds the objects of handles, checks arguments one after the other, then runs the body. `raised` is the call of the
     error handler."""
@@ -77,7 +81,7 @@ def body_of(function, objects, checks, raised):
         condition, _, action = function.lines["early"].partition(" -> ")
         lines.append(f"    if ({condition}) [[unlikely]] return {action or 'MPI_SUCCESS'};")
     body = function.lines["body"]
-    lines.append(f"    static_assert(noexcept({body}));")
+    lines += ["  " + line for line in asserted(function).splitlines()]
     lines.append(f"    failure = {body};")
     lines.append("  }")
     lines.append("  if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;")
@@ -89,7 +93,7 @@ def definition(function, objects, checks):
     values = dict(name=function.name, returns=function.returns, prototype=function.prototype,
                   body=function.lines.get("body"), object=object_of(function))
     if function.is_supported and function.runs_always:
-        return VALUE.format(**values)
+        return VALUE.format(**values, asserted=asserted(function))
     raised = 'raise_anywhere(here, failure, "{name}")' if function.runs_anywhere else 'raise(*here, {object}, failure, "{name}")'
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")

@@ -10,8 +10,10 @@ class info;
 struct communicator;
 struct rank_state;
 
-int init(const char* function, int required, int* provided) noexcept;
-int finalize() noexcept;
+int init(const char* function, int required, int* provided);  // **Errors**: what an error handler throws
+/// **Errors**: what an error handler, or a callback of an attribute of MPI_COMM_SELF, throws. The rank has ended then,
+/// as if the function had returned an error.
+int finalize();
 int is_initialized(int* flag) noexcept;
 int is_finalized(int* flag) noexcept;
 [[noreturn]] int abort(rank_state& rank, const communicator* in, int code) noexcept;

@@ -9,6 +9,7 @@
 #include "mpi/environment/open_operations.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/job_end.hpp"
+#include "mpi/objects/program_call.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "weft/runtime.hpp"
 
@@ -34,9 +35,32 @@ int start(rank_slot& slot, int level) {
   return MPI_SUCCESS;
 }
 
+// Of an error of MPI_Finalize. The rank ends also where a handler throws.
+int raise_at_end(rank_state& rank, communicator* comm, int error) noexcept {
+  if (error == program_has_thrown) return error;
+  return call_program([&] { return raise(rank, comm, error, "MPI_Finalize"); });
+}
+
+int end_rank(rank_slot& slot) noexcept {
+  rank_state& rank = *slot.state;
+  // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
+  int result = delete_attributes(rank, rank.self);
+  if (result != MPI_SUCCESS) result = raise_at_end(rank, &rank.self, result);
+  const int error = end_operations(rank);
+  if (error != MPI_SUCCESS) {
+    drop_exception(result);
+    result = raise_at_end(rank, nullptr, error);
+  }
+  // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
+  if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
+  slot.is_finalized = true;
+  delete std::exchange(slot.state, nullptr);
+  return result;
+}
+
 }  // namespace
 
-int init(const char* function, int required, int* provided) noexcept {
+int init(const char* function, int required, int* provided) {
   rank_slot& slot = current_slot();
   if (slot.state != nullptr)
     return raise(*slot.state, nullptr, fail(MPI_ERR_OTHER, "MPI is initialized already"), function);
@@ -48,19 +72,11 @@ int init(const char* function, int required, int* provided) noexcept {
   return MPI_SUCCESS;
 }
 
-int finalize() noexcept {
+int finalize() {
   rank_slot& slot = current_slot();
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
-  rank_state& rank = *slot.state;
-  // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
-  int result = delete_attributes(rank, rank.self);
-  if (result != MPI_SUCCESS) result = raise(rank, &rank.self, result, "MPI_Finalize");
-  const int error = end_operations(rank);
-  if (error != MPI_SUCCESS) result = raise(rank, nullptr, error, "MPI_Finalize");
-  // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
-  if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
-  slot.is_finalized = true;
-  delete std::exchange(slot.state, nullptr);
+  const int result = end_rank(slot);
+  if (result == program_has_thrown) throw_kept_exception();
   return result;
 }
 

@@ -7,6 +7,8 @@
 namespace weft::mpi {
 namespace {
 
+// An exception that a function of the program throws is MPI_ERR_INTERN: any call that completes the request may be the
+// one that calls the function.
 class generalized final : public request_part {
  public:
   explicit generalized(const generalized_functions& by) noexcept : by_{by} {}
@@ -21,19 +23,20 @@ class generalized final : public request_part {
   void describe(outcome& result) noexcept override {
     MPI_Status status{};
     write_status(&status, result);
-    const int error = by_.query != nullptr ? by_.query(by_.state, &status) : MPI_SUCCESS;
+    const int error = by_.query != nullptr ? guarded([&] { return by_.query(by_.state, &status); }) : MPI_SUCCESS;
     result = outcome_of(status);
     result.error = error;
   }
   int cancel(rank_state& /*rank*/, request& of) noexcept override {
-    return by_.cancel != nullptr ? by_.cancel(by_.state, of.is_done() ? 1 : 0) : MPI_SUCCESS;
+    if (by_.cancel == nullptr) return MPI_SUCCESS;
+    return guarded([&] { return by_.cancel(by_.state, of.is_done() ? 1 : 0); });
   }
 
  private:
   int call_free() noexcept {
     MPI_Grequest_free_function* const free = by_.free;
     by_.free = nullptr;
-    return free != nullptr ? free(by_.state) : MPI_SUCCESS;
+    return free != nullptr ? guarded([&] { return free(by_.state); }) : MPI_SUCCESS;
   }
 
   generalized_functions by_;

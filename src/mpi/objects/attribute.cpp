@@ -6,6 +6,7 @@
 
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/object.hpp"
+#include "mpi/objects/program_call.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -26,7 +27,8 @@ int copy_value(const attribute<Handle>& one, Handle handle, void*& value, bool& 
   has_value = true;
   if (number_of(one.key->copy) == 1) return MPI_SUCCESS;  // MPI_COMM_DUP_FN, in the standard ABI
   int flag = 0;
-  const int error = one.key->copy(handle, one.key->number, one.key->extra_state, one.value, &value, &flag);
+  const int error = call_program(
+      [&] { return one.key->copy(handle, one.key->number, one.key->extra_state, one.value, &value, &flag); });
   has_value = flag != 0;
   return error;
 }
@@ -96,7 +98,8 @@ int attribute_keys<Handle>::erase(attribute_list<Handle>& of, Handle handle, int
 template <class Handle>
 int attribute_keys<Handle>::erase(attribute_list<Handle>& of, Handle handle, const attribute<Handle>& one) noexcept {
   if (one.key->erase != nullptr) {
-    const int error = one.key->erase(handle, one.key->number, one.value, one.key->extra_state);
+    const int error =
+        call_program([&] { return one.key->erase(handle, one.key->number, one.value, one.key->extra_state); });
     if (error != MPI_SUCCESS) return error;
   }
   const std::lock_guard locked{mutex_};
@@ -118,7 +121,7 @@ int attribute_keys<Handle>::copy(const attribute_list<Handle>& of, Handle handle
       void* value = nullptr;
       bool has_value = false;
       if (const int error = copy_value(one, handle, value, has_value); error != MPI_SUCCESS) {
-        static_cast<void>(erase_all(to, copied));
+        drop_exception(erase_all(to, copied));
         to.clear();
         return error;
       }

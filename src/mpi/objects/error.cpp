@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mpi/objects/job_end.hpp"
+#include "mpi/objects/program_call.hpp"
 #include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
@@ -91,16 +92,18 @@ int class_of(weft::errc code) noexcept {
   }
 }
 
-int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept {
+int raise(rank_state& rank, communicator* of, int error, const char* function) {
   const failure_note noted = std::exchange(note, {});  // the user's function may fail in others
+  if (error == program_has_thrown) throw_kept_exception();
   communicator& owner = of != nullptr ? *of : noted.in != nullptr ? *noted.in : rank.self;
   const int code = error == MPI_ERR_IN_STATUS && noted.in != nullptr ? noted.error_in : error;
   const MPI_Errhandler handler = owner.error_handler.acquire();
   if (const error_handler* const users = find_error_handler(handler)) {
     MPI_Comm handle = handle_of(rank, owner);
     int given = code;
-    users->function(&handle, &given);
-    release_error_handler(handler);
+    MPI_Comm_errhandler_function* const called = users->function;
+    release_error_handler(handler);  // first: the function may throw, or leave by longjmp
+    called(&handle, &given);
   } else if (handler != MPI_ERRORS_RETURN) {
     end_by(rank, owner, code, function, noted.text.data());
   }
@@ -111,7 +114,7 @@ int raise_outside(const char* function, int error) noexcept {
   end_job(error, "%s: %s: %s", function, text_of(error).name, note.text.data());
 }
 
-int raise_anywhere(rank_state* rank, int error, const char* function) noexcept {
+int raise_anywhere(rank_state* rank, int error, const char* function) {
   return rank != nullptr ? raise(*rank, nullptr, error, function) : raise_outside(function, error);
 }
 
@@ -125,7 +128,7 @@ int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept 
   return MPI_SUCCESS;
 }
 
-int call_error_handler(rank_state& rank, communicator& of, int code) noexcept {
+int call_error_handler(rank_state& rank, communicator& of, int code) {
   static_cast<void>(raise(rank, &of, code, "MPI_Comm_call_errhandler"));
   return MPI_SUCCESS;
 }

@@ -33,16 +33,18 @@ struct class_text {
 [[nodiscard]] bool is_predefined_class(int error_class) noexcept;
 
 /// Calls the error handler of `of`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler returns.
-[[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function) noexcept;
+/// **Errors**: the handler's exceptions. If `error` is `program_has_thrown`, it calls none, and throws the kept
+/// exception.
+[[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function);
 /// Where there is no rank, and so no error handler: ends the process.
 [[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
 /// Of a function that may be called at any time: `rank` is null where there is none.
-[[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function) noexcept;
+[[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function);
 
 int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
 int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
-/// MPI_Comm_call_errhandler, which succeeds if the handler returns.
-int call_error_handler(rank_state& rank, communicator& of, int code) noexcept;
+/// MPI_Comm_call_errhandler, which succeeds if the handler returns. **Errors**: the handler's exceptions.
+int call_error_handler(rank_state& rank, communicator& of, int code);
 
 /// Runs `body`, which returns an error class, and turns exceptions into one.
 template <class Body>
