@@ -88,7 +88,7 @@ void expect_refusal(const std::string& call, const std::function<void()>& post) 
 }
 
 task<> put_in(run_loop& loop, remote_buffer to, std::uint64_t& word) {
-  co_await loop.post_put(1, {&word, sizeof word}, to);
+  static_cast<void>(co_await loop.post_put(1, {&word, sizeof word}, to));
 }
 
 void expect_transfers_refused(rank_parts& mine, const std::string& name, const remote_region& region) {

@@ -31,23 +31,37 @@ using test::end_of_child;
 // So many children are made while other threads are busy: one of them mostly met each of the defects.
 constexpr int children = test::under_sanitizer ? 10 : 40;
 
-// GCC 12's AddressSanitizer leaves a lock of its allocator held for ever in a child whose parent allocated at that
-// moment. With it, and only so, fork() waits until the busy threads are between two calls.
-std::mutex one_calls;
+// AddressSanitizer leaves a lock of its allocator held for ever in a child whose parent allocated at that moment. With
+// it, and only so, fork() waits for calls of `apart_from_forks` to end.
+std::mutex one_call;
 std::atomic<bool> forks{false};
 
 void wait_for_calls_at_forks() {
   static const int failed = ::pthread_atfork(
       [] {
         forks.store(true, std::memory_order_relaxed);  // relaxed: a request, the lock orders
-        one_calls.lock();
+        one_call.lock();
       },
       [] {
         forks.store(false, std::memory_order_relaxed);  // relaxed: a request, the lock orders
-        one_calls.unlock();
+        one_call.unlock();
       },
       nullptr);
   if (failed != 0) std::abort();
+}
+
+// What a busy thread calls that allocates memory.
+template <class Once>
+auto apart_from_forks(Once once) {
+  if constexpr (model::under_address_sanitizer) wait_for_calls_at_forks();
+  return [once] {
+    std::unique_lock lock{one_call, std::defer_lock};
+    if constexpr (model::under_address_sanitizer) {
+      while (forks.load(std::memory_order_relaxed)) std::this_thread::yield();  // relaxed: a request
+      lock.lock();
+    }
+    once();
+  };
 }
 
 // A thread that calls `once` again and again.
@@ -56,15 +70,7 @@ class busy_thread {
   template <class Once>
   explicit busy_thread(Once once)
       : thread_{[this, once] {
-          if constexpr (model::under_address_sanitizer) wait_for_calls_at_forks();
-          while (!stops_) {
-            std::unique_lock lock{one_calls, std::defer_lock};
-            if constexpr (model::under_address_sanitizer) {
-              while (forks.load(std::memory_order_relaxed)) std::this_thread::yield();  // relaxed: a request
-              lock.lock();
-            }
-            once();
-          }
+          while (!stops_) once();
         }} {}
   busy_thread(const busy_thread&) = delete;
   busy_thread& operator=(const busy_thread&) = delete;
@@ -206,14 +212,14 @@ TEST(child_of_fork, destroys_what_another_thread_was_making_and_destroying) {
     std::optional<memory_region> region{std::in_place, rt, std::size_t{4096}};
     std::optional<hook> added{dev->add_hook([] { return hook_answer::no_progress; })};
     std::uint32_t id = 2;
-    const busy_thread others{[&] {
+    const busy_thread others{apart_from_forks([&] {
       const device other{rt, {.shared = false}};
       counter object{rt};
       const registration of_object = rt.register_completion(object, {.id = id});
       const matching_engine made{rt, {.id = id}};
       const memory_region memory{rt, std::size_t{4096}};
       ++id;
-    }};
+    })};
     expect_good_children([&](child_report& report) {
       report.at("removes a hook");
       added.reset();
@@ -463,7 +469,8 @@ TEST(child_of_fork, destroys_its_whole_runtime_and_makes_one_of_its_own) {
   {
     const busy_thread polls{[&, dev = &rt->default_device()] { dev->progress(); }};
     // Threads that take their first slot, and give it back.
-    const busy_thread threads{[dev = &rt->default_device()] { std::thread{[dev] { dev->progress(); }}.join(); }};
+    const busy_thread threads{
+        apart_from_forks([dev = &rt->default_device()] { std::thread{[dev] { dev->progress(); }}.join(); })};
     expect_good_children([&](child_report& report) {
       report.at("destroys a counter");
       sent.reset();
