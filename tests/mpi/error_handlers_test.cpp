@@ -88,6 +88,79 @@ TEST(mpi_error_handlers, errors_of_no_communicator_are_those_of_self) {  // MPI 
   });
 }
 
+// What a user's handler of files or sessions has got.
+thread_local int heard_of_files = MPI_SUCCESS, heard_of_sessions = MPI_SUCCESS;  // of the thread, which is a rank
+void hear_of_files(MPI_File* file, int* code, ...) {
+  EXPECT_EQ(*file, MPI_FILE_NULL);
+  heard_of_files = *code;
+}
+void hear_of_sessions(MPI_Session* session, int* code, ...) {
+  EXPECT_EQ(*session, MPI_SESSION_NULL);
+  heard_of_sessions = *code;
+}
+
+int open_file() {
+  MPI_File file = MPI_FILE_NULL;
+  return MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+}
+
+TEST(mpi_error_handlers, errors_of_files_are_those_of_the_null_file_which_returns_them) {  // MPI 5.0, 14.7
+  run_ranks(2, [](numbers_of_rank) {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL, of_world = made_of(hear), found = MPI_ERRHANDLER_NULL;
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_SELF, of_world), MPI_SUCCESS);
+    heard = {};
+    EXPECT_EQ(open_file(), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(MPI_File_delete("none", MPI_INFO_NULL), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(MPI_File_get_errhandler(MPI_FILE_NULL, &found), MPI_SUCCESS);
+    EXPECT_EQ(found, MPI_ERRORS_RETURN);
+    EXPECT_EQ(MPI_File_create_errhandler(hear_of_files, &handler), MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_set_errhandler(MPI_FILE_NULL, of_world), MPI_ERR_ERRHANDLER) << "it is for communicators";
+    EXPECT_EQ(heard.calls, 0);
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler), MPI_ERR_ERRHANDLER) << "it is for files";
+    EXPECT_EQ(heard.calls, 1);
+    EXPECT_EQ(MPI_File_set_errhandler(MPI_FILE_NULL, handler), MPI_SUCCESS);
+    EXPECT_EQ(MPI_File_get_errhandler(MPI_FILE_NULL, &found), MPI_SUCCESS);
+    EXPECT_EQ(found, handler);
+    EXPECT_EQ(open_file(), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(heard_of_files, MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_IO), MPI_SUCCESS);
+    EXPECT_EQ(heard_of_files, MPI_ERR_IO);
+    const auto file = reinterpret_cast<MPI_File>(&handler);
+    EXPECT_EQ(MPI_File_set_errhandler(file, handler), MPI_ERR_FILE);
+    EXPECT_EQ(heard_of_files, MPI_ERR_FILE);
+    EXPECT_EQ(heard.calls, 1);
+    for (MPI_Errhandler* const each : {&handler, &found, &of_world}) EXPECT_EQ(MPI_Errhandler_free(each), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), MPI_SUCCESS);
+  });
+}
+
+// With or without a rank.
+void start_sessions() {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Session session = MPI_SESSION_NULL;
+  EXPECT_EQ(MPI_Session_create_errhandler(hear_of_sessions, &handler), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_UNSUPPORTED_OPERATION);
+  heard_of_sessions = MPI_SUCCESS;
+  EXPECT_EQ(MPI_Session_init(MPI_INFO_NULL, handler, &session), MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(heard_of_sessions, MPI_ERR_UNSUPPORTED_OPERATION);
+  EXPECT_EQ(MPI_Errhandler_free(&handler), MPI_SUCCESS);
+}
+
+TEST(mpi_error_handlers, the_error_of_a_session_that_cannot_start_is_that_of_the_given_handler) {
+  test::local_job{1}.run([](runtime& rt) {
+    mpi::rank_slot slot{.given = &rt};
+    mpi::be_thread_of(&slot);
+    start_sessions();
+    EXPECT_EQ(MPI_Init(nullptr, nullptr), MPI_SUCCESS);
+    start_sessions();
+    EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+    start_sessions();
+    mpi::be_thread_of(nullptr);
+  });
+}
+
 TEST(mpi_error_handlers, a_handler_that_is_freed_lives_while_a_communicator_has_it) {
   run_ranks(1, [](numbers_of_rank) {
     MPI_Errhandler handler = made_of(hear);

@@ -108,6 +108,9 @@ class Programs(unittest.TestCase):
         wrong = self.made("wrong")
         for how, code, line in (
                 ("rank", 6, "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks"),
+                ("null", 5, "MPI_Barrier of rank 0: MPI_ERR_COMM: it is no communicator"),
+                ("file", 55, "MPI_File_open of rank 0: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),
+                ("session", 55, "MPI_Session_init: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),
                 ("absent", 55, "MPI_Comm_spawn of rank 0 in MPI_COMM_SELF: MPI_ERR_UNSUPPORTED_OPERATION: "
                                "Weft's MPI does not have this function"),
                 ("abort", 7, "MPI_Abort of rank 0 in MPI_COMM_WORLD: error code 7"),

@@ -38,7 +38,10 @@ FAST = """
   return any_{name}({arguments});
 }}
 """
-ABSENT = """  return raise(*here, {object}, fail_unsupported(), "{name}");
+# Of absent functions with a parameter that is their error handler.
+ABSENT_BY_HANDLER = """{returns} P{name}({prototype}) {{
+  return raise_by({handler}, fail_unsupported(), "{name}");
+}}
 """
 ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")));
 
@@ -53,6 +56,15 @@ def object_of(function):
     """The object whose error handler is called: a communicator, or none, which stands for MPI_COMM_SELF."""
     found = function.first_of("MPI_Comm")
     return f"{found}_object" if found else "nullptr"
+
+
+def raised_by(function, error):
+    """The call of the error handler."""
+    if function.runs_anywhere:
+        return f'raise_anywhere(here, {error}, "{function.name}")'
+    if function.chapter == "io":
+        return f'raise_of_files(*here, {error}, "{function.name}")'
+    return f'raise(*here, {object_of(function)}, {error}, "{function.name}")'
 
 
 def finds(objects, parameters, used):
@@ -91,10 +103,11 @@ def body_of(function, objects, checks, raised):
 
 def definition(function, objects, checks):
     values = dict(name=function.name, returns=function.returns, prototype=function.prototype,
-                  body=function.lines.get("body"), object=object_of(function))
+                  body=function.lines.get("body"), handler=function.lines.get("handler"))
     if function.is_supported and function.runs_always:
         return VALUE.format(**values, asserted=asserted(function))
-    raised = 'raise_anywhere(here, failure, "{name}")' if function.runs_anywhere else 'raise(*here, {object}, failure, "{name}")'
+    if function.lines.get("handler"):
+        return ABSENT_BY_HANDLER.format(**values)
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
     fast = function.lines.get("fast")
@@ -105,10 +118,10 @@ def definition(function, objects, checks):
         tail = FAST.format(**values, fast=fast, arguments=", ".join(one.name for one in function.parameters)) if fast else ""
         if not fast and ends_tests(function):
             head += "  end_tests();\n"
-        return head + body_of(function, objects, checks, raised.format(**values)) + "}\n" + tail
+        return head + body_of(function, objects, checks, raised_by(function, "failure")) + "}\n" + tail
     found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1],
                   object_of(function))
-    return head + "".join(line + "\n" for line in found) + ABSENT.format(**values) + "}\n"
+    return head + "".join(line + "\n" for line in found) + f"  return {raised_by(function, 'fail_unsupported()')};\n}}\n"
 
 
 def entries(tables, chapter, includes):

@@ -7,7 +7,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <thread>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "mpi/objects/job_end.hpp"
 #include "mpi/objects/program_call.hpp"
@@ -31,7 +33,8 @@ void wait_for_launcher(std::uint32_t rank) noexcept {
 }
 
 // One line, and the end: of rank, function, communicator and reason, which is the code's text where none is noted.
-[[noreturn]] void end_by(const rank_state& rank, const communicator& of, int code, const char* function,
+// `comm`: null if the error is of none.
+[[noreturn]] void end_by(const rank_state& rank, const communicator* comm, int code, const char* function,
                          const char* reason) noexcept {
   if (code == MPI_ERR_PROC_ABORTED) wait_for_launcher(rank.world.rank);
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -39,8 +42,27 @@ void wait_for_launcher(std::uint32_t rank) noexcept {
   if (current_slot().codes.copy_text(code, text.data(), &length) != MPI_SUCCESS)
     std::snprintf(text.data(), text.size(), "error code %d", code);
   const bool has_reason = reason[0] != '\0' && is_predefined_class(code);
-  end_job(code, "%s of rank %u in %s: %s%s%s", function, rank.world.rank, of.name.c_str(),
-          has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
+  end_job(code, "%s of rank %u%s%s: %s%s%s", function, rank.world.rank, comm != nullptr ? " in " : "",
+          comm != nullptr ? comm->name.c_str() : "", has_reason ? text_of(code).name : text.data(),
+          has_reason ? ": " : "", has_reason ? reason : "");
+}
+
+int fail_file() noexcept { return fail(MPI_ERR_FILE, "it is no file"); }
+
+template <class Handle>
+Handle handle_of_none() noexcept {
+  if constexpr (std::is_same_v<Handle, MPI_Comm>) return MPI_COMM_NULL;
+  if constexpr (std::is_same_v<Handle, MPI_File>) return MPI_FILE_NULL;
+  if constexpr (std::is_same_v<Handle, MPI_Session>) return MPI_SESSION_NULL;
+}
+
+// `handle`: of an object whose handler it is. The function may throw, or leave by longjmp, so the reference goes first.
+template <class Handle>
+void call_users(const error_handler& users, MPI_Errhandler reference, Handle handle, int code) {
+  using function = void(Handle*, int*, ...);
+  function* const called = std::get<function*>(users.function);
+  release_error_handler(reference);
+  called(&handle, &code);
 }
 
 }  // namespace
@@ -95,17 +117,41 @@ int class_of(weft::errc code) noexcept {
 int raise(rank_state& rank, communicator* of, int error, const char* function) {
   const failure_note noted = std::exchange(note, {});  // the user's function may fail in others
   if (error == program_has_thrown) throw_kept_exception();
-  communicator& owner = of != nullptr ? *of : noted.in != nullptr ? *noted.in : rank.self;
+  communicator* const known = of != nullptr ? of : noted.in;
+  communicator& owner = known != nullptr ? *known : rank.self;
   const int code = error == MPI_ERR_IN_STATUS && noted.in != nullptr ? noted.error_in : error;
   const MPI_Errhandler handler = owner.error_handler.acquire();
   if (const error_handler* const users = find_error_handler(handler)) {
-    MPI_Comm handle = handle_of(rank, owner);
-    int given = code;
-    MPI_Comm_errhandler_function* const called = users->function;
-    release_error_handler(handler);  // first: the function may throw, or leave by longjmp
-    called(&handle, &given);
+    call_users(*users, handler, handle_of(rank, owner), code);
   } else if (handler != MPI_ERRORS_RETURN) {
-    end_by(rank, owner, code, function, noted.text.data());
+    end_by(rank, known, code, function, noted.text.data());
+  }
+  return error;
+}
+
+int raise_of_files(rank_state& rank, int error, const char* function) {
+  const failure_note noted = std::exchange(note, {});
+  const MPI_Errhandler handler = rank.error_handler_of_files.acquire();
+  if (const error_handler* const users = find_error_handler(handler)) {
+    call_users(*users, handler, MPI_FILE_NULL, error);
+  } else if (handler != MPI_ERRORS_RETURN) {
+    end_by(rank, nullptr, error, function, noted.text.data());
+  }
+  return error;
+}
+
+int raise_by(MPI_Errhandler handler, int error, const char* function) {
+  if (const error_handler* const users = find_error_handler(handler)) {
+    note = {};
+    std::visit(
+        [&]<class Handle>(void (*called)(Handle*, int*, ...)) {
+          Handle none = handle_of_none<Handle>();
+          int code = error;
+          called(&none, &code);
+        },
+        users->function);
+  } else if (handler != MPI_ERRORS_RETURN) {
+    raise_outside(function, error);
   }
   return error;
 }
@@ -130,6 +176,24 @@ int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept 
 
 int call_error_handler(rank_state& rank, communicator& of, int code) {
   static_cast<void>(raise(rank, &of, code, "MPI_Comm_call_errhandler"));
+  return MPI_SUCCESS;
+}
+
+int set_error_handler_of_files(rank_state& rank, MPI_File file, MPI_Errhandler handler) noexcept {
+  if (file != MPI_FILE_NULL) return fail_file();
+  rank.error_handler_of_files.set(handler);
+  return MPI_SUCCESS;
+}
+
+int get_error_handler_of_files(const rank_state& rank, MPI_File file, MPI_Errhandler* handler) noexcept {
+  if (file != MPI_FILE_NULL) return fail_file();
+  *handler = rank.error_handler_of_files.acquire();
+  return MPI_SUCCESS;
+}
+
+int call_error_handler_of_files(rank_state& rank, MPI_File file, int code) {
+  if (file != MPI_FILE_NULL) return fail_file();
+  static_cast<void>(raise_of_files(rank, code, "MPI_File_call_errhandler"));
   return MPI_SUCCESS;
 }
 

@@ -36,6 +36,12 @@ struct class_text {
 /// **Errors**: the handler's exceptions. If `error` is `program_has_thrown`, it calls none, and throws the kept
 /// exception.
 [[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function);
+/// The same for functions of files, by the handler of MPI_FILE_NULL, which returns errors until the program sets
+/// another one.
+[[gnu::cold]] int raise_of_files(rank_state& rank, int error, const char* function);
+/// The same for a function that has the handler as an argument, and whose objects are null. **Errors**: the handler's
+/// exceptions; ends the process where the handler is fatal, or is none.
+[[gnu::cold]] int raise_by(MPI_Errhandler handler, int error, const char* function);
 /// Where there is no rank, and so no error handler: ends the process.
 [[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
 /// Of a function that may be called at any time: `rank` is null where there is none.
@@ -45,6 +51,11 @@ int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
 int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
 /// MPI_Comm_call_errhandler, which succeeds if the handler returns. **Errors**: the handler's exceptions.
 int call_error_handler(rank_state& rank, communicator& of, int code);
+
+/// Of MPI_FILE_NULL: there are no other files.
+int set_error_handler_of_files(rank_state& rank, MPI_File file, MPI_Errhandler handler) noexcept;
+int get_error_handler_of_files(const rank_state& rank, MPI_File file, MPI_Errhandler* handler) noexcept;
+int call_error_handler_of_files(rank_state& rank, MPI_File file, int code);  // **Errors**: the handler's exceptions
 
 /// Runs `body`, which returns an error class, and turns exceptions into one.
 template <class Body>

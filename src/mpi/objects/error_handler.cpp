@@ -52,7 +52,7 @@ void release_error_handler(MPI_Errhandler handler) noexcept {
   if (of != nullptr && of->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete of;
 }
 
-int create_error_handler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) noexcept {
+int create_error_handler(handler_function function, MPI_Errhandler* handler) noexcept {
   return guarded([&] {
     *handler = reinterpret_cast<MPI_Errhandler>(new error_handler{function});
     return MPI_SUCCESS;

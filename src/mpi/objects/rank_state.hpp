@@ -43,6 +43,7 @@ struct rank_state {
   matched_messages messages;
   rank_attributes attributes;
   environment_info environment;
+  error_handler_slot error_handler_of_files{MPI_ERRORS_RETURN};
 };
 
 /// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).

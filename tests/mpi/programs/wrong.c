@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends as its argument says: rank (a wrong one), absent (a function), abort, exit (before MPI_Finalize), late (a call). */
+/* Ends as its argument says: rank (a wrong one), null (a communicator), absent (a function), file (whose handler is fatal),
+ * session (as well), abort, exit (before MPI_Finalize), late (a call). */
 #include <mpi.h>
 #include <string.h>
 
 int main(int argc, char** argv) {
   int number = 0;
   const char* wanted = argc > 1 ? argv[1] : "";
+  MPI_Session session;
+  if (strcmp(wanted, "session") == 0 && MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS)
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
   MPI_Init(NULL, NULL);
   if (strcmp(wanted, "rank") == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  if (strcmp(wanted, "null") == 0) MPI_Barrier(MPI_COMM_NULL);
+  if (strcmp(wanted, "file") == 0) {
+    MPI_File file;
+    if (MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS) return 0;
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+    MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+  }
   if (strcmp(wanted, "absent") == 0) MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, NULL, NULL);
   if (strcmp(wanted, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
   if (strcmp(wanted, "exit") == 0) return 0;

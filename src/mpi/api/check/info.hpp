@@ -35,10 +35,11 @@ inline int is_value(const char* value) noexcept {
   return fail(MPI_ERR_INFO_VALUE, "a value of %zu characters; up to %d are allowed", length, MPI_MAX_INFO_VAL - 1);
 }
 
-inline int is_error_handler(MPI_Errhandler handle) noexcept {
-  if (weft::mpi::is_error_handler(handle)) [[likely]]
+template <class Function>
+int is_error_handler(MPI_Errhandler handle) noexcept {
+  if (is_error_handler_with<Function>(handle)) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_ERRHANDLER, "it is no error handler");
+  return fail(MPI_ERR_ERRHANDLER, "it is no error handler of such objects");
 }
 
 template <class Function>
