@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/collective_names.hpp"
+#include "base/counted.hpp"
 #include "coll/choose.hpp"
 #include "coll/counts.hpp"
 #include "coll/group_state.hpp"
@@ -84,13 +85,12 @@ std::string routes_of(const runtime& rt, const coll::schedule& steps) {
   std::string out;
   for (const auto& [key, route] : routes) {
     const std::uint64_t least = *route.bytes.begin(), most = *route.bytes.rbegin();
-    out += fmt::format("rank 0 and {}: {} message{} of {} bytes\n{}", list_of(route.peers), route.count,
-                       route.count == 1 ? "" : "s",
-                       least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most), route.lines);
+    out += fmt::format("rank 0 and {}: {} of {}\n{}", list_of(route.peers), base::counted(route.count, "message"),
+                       least == most ? base::counted(least, "byte") : fmt::format("{} to {} bytes", least, most),
+                       route.lines);
   }
   if (unknown != 0)
-    out +=
-        fmt::format("rank 0 and ranks that this job does not have: {} message{}\n", unknown, unknown == 1 ? "" : "s");
+    out += fmt::format("rank 0 and ranks that this job does not have: {}\n", base::counted(unknown, "message"));
   return out;
 }
 
@@ -101,9 +101,11 @@ std::string explanation(runtime& rt, const coll::shape& of, std::string_view set
   std::string out = fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(of), chosen.how->name, coll::reason_of(chosen));
   const bool is_set = !base::algorithm_in(setting, name_of(of.operation)).empty();
   if (coll::straight::can(of) && !is_set) out += "  without a graph where a thread waits for it\n";
-  const coll::counts counted = coll::count(*chosen.how, of);
-  out += fmt::format("{} rounds, {} messages, {} bytes; a rank sends {} bytes at most\n", counted.rounds,
-                     counted.messages, counted.bytes, counted.bytes_of_a_rank);
+  using base::counted;
+  const coll::counts all = coll::count(*chosen.how, of);
+  out +=
+      fmt::format("{}, {}, {}; a rank sends {} at most\n", counted(all.rounds, "round"),
+                  counted(all.messages, "message"), counted(all.bytes, "byte"), counted(all.bytes_of_a_rank, "byte"));
   return out + routes_of(rt, mine);
 }
 

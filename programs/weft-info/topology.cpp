@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/config.hpp"
+#include "base/counted.hpp"
 #include "base/processors.hpp"
 #include "weft-info/info.hpp"
 
@@ -30,9 +31,7 @@ int count_of(const topology_handle& topology, hwloc_obj_type_t type) {
   return std::max(0, hwloc_get_nbobjs_by_type(topology.get(), type));
 }
 
-std::string counted(int count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
+std::string counted(int count, std::string_view noun) { return base::counted(static_cast<std::uint64_t>(count), noun); }
 
 // The first cache of a level stands for all: machines with two kinds of cores are rare, and hwloc's lstopo has it all.
 void print_cache(const topology_handle& topology, hwloc_obj_type_t type, std::string_view name) {

@@ -81,7 +81,9 @@ void job::read_events() {
       case event::kind::ended: rank_ended(news.rank, news.value); break;
       case event::kind::all_gone:
         ranks_are_gone();
-        if (news.value > 0) say(fmt::format("{} processes of the job could not be killed", news.value));
+        if (news.value > 0)
+          say(fmt::format("{} of the job could not be killed",
+                          news.value == 1 ? "1 process" : fmt::format("{} processes", news.value)));
         break;
     }
   }

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/counted.hpp"
 #include "weft-run/guardian.hpp"
 #include "weft/error.hpp"
 
@@ -33,8 +34,9 @@ void check_descriptor_limit(std::uint32_t ranks) {
   rlimit files{};
   const std::uint64_t needed = for_each_rank * ranks + beside;
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
-  throw error{errc::boot_failed, fmt::format("{} ranks need {} open files, and the limit is {}; raise it (ulimit -n)",
-                                             ranks, needed, files.rlim_cur)};
+  throw error{errc::boot_failed, fmt::format("{} {} {} open files, and the limit is {}; raise it (ulimit -n)",
+                                             base::counted(ranks, "rank"), base::form_for(ranks, "needs", "need"),
+                                             needed, files.rlim_cur)};
 }
 
 // A pipe that the ranks write blocking, and we read without waiting.

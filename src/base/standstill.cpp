@@ -18,6 +18,7 @@
 #include "base/ask_word.hpp"
 #include "base/clock.hpp"
 #include "base/config.hpp"
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/long_wait.hpp"
 #include "base/not_inherited.hpp"
@@ -271,7 +272,7 @@ class standstill final : private not_inherited {
     if (!always && out.lines() == before) return {};
     if (waits_ == nullptr) out.add("no thread waits in Weft: they compute, poll by themselves, or wait elsewhere");
     std::string text = out.text();
-    if (out.left_out() != 0) text += fmt::format("{}and {} lines more\n", out.head(), out.left_out());
+    if (out.left_out() != 0) text += fmt::format("{}and {} more\n", out.head(), counted(out.left_out(), "line"));
     text += fmt::format("{}that is all; if the wait is meant, set WEFT_STUCK_AFTER=0\n", out.head());
     has_reported_ = true;
     has_reported_neglected_ = is_neglected_;

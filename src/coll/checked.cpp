@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "coll/failed_message.hpp"
 #include "coll/ranks.hpp"
@@ -74,10 +75,10 @@ std::string text_of(const compared_call& of) {
     out += ", a list of blocks";
     if (of.bytes != 0) out += fmt::format(" ({:x})", of.bytes);
   } else if (which != operation::barrier) {
-    out += fmt::format(", {} bytes", of.bytes);
+    out += ", " + base::counted(of.bytes, "byte");
   }
   if (reduces(which)) {
-    out += fmt::format(", elements of {} bytes", of.element_bytes);
+    out += ", elements of " + base::counted(of.element_bytes, "byte");
     if (of.function != 0) out += fmt::format(", function {:x}", of.function);
     if ((of.form & compared_call::is_in_order) != 0) out += ", in the order of ranks";
   }
@@ -174,10 +175,10 @@ void comparison::refuse_other_sizes(graph& of, const std::vector<graph_node>& re
       if (is_failed_message(*end, steps[i]->into.bytes)) continue;
       const std::uint64_t arrived = is_long ? end->message_bytes() : end->bytes();
       if (arrived == steps[i]->into.bytes) continue;
-      const std::string text = fmt::format(
-          "a collective: member {} (rank {}) sends {} bytes to member {} (rank {}), which receives {} bytes",
-          steps[i]->peer, in_.world_rank(steps[i]->peer), arrived, in_.rank(), in_.world_rank(in_.rank()),
-          steps[i]->into.bytes);
+      const std::string text =
+          fmt::format("a collective: member {} (rank {}) sends {} to member {} (rank {}), which receives {}",
+                      steps[i]->peer, in_.world_rank(steps[i]->peer), base::counted(arrived, "byte"), in_.rank(),
+                      in_.world_rank(in_.rank()), base::counted(steps[i]->into.bytes, "byte"));
       base::log_error("{}", text);
       throw error{errc::invalid_argument, text};
     }

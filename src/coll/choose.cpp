@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/collective_names.hpp"
+#include "base/counted.hpp"
 #include "base/log.hpp"
 #include "coll/blocks.hpp"
 #include "coll/choose.hpp"
@@ -171,9 +172,9 @@ std::string text_of(const shape& of) {
   if (!has_equal_blocks(of)) {
     out += " of blocks of different sizes";
   } else if (of.operation != operation::barrier) {
-    out += fmt::format(" of {} byte{}", of.block_bytes, of.block_bytes == 1 ? "" : "s");
+    out += " of " + base::counted(of.block_bytes, "byte");
   }
-  return fmt::format("{} among {} member{}", out, of.size, of.size == 1 ? "" : "s");
+  return out + " among " + base::counted(of.size, "member");
 }
 
 void log_choice(const shape& of, const choice& chosen) noexcept {

@@ -19,6 +19,7 @@
 
 #include "base/backoff.hpp"
 #include "base/callback_scope.hpp"
+#include "base/counted.hpp"
 #include "base/misuse.hpp"
 #include "coll/wave_gate.hpp"
 #include "coll/waves.hpp"
@@ -37,10 +38,10 @@ namespace coll {
 namespace {
 
 error miscount(std::uint64_t done, std::uint64_t begun) {
-  return error{errc::invalid_state,
-               fmt::format("termination: {} messages were handled, but {} sent: count each before its post, and once "
-                           "at its target",
-                           done, begun)};
+  return error{
+      errc::invalid_state,
+      fmt::format("termination: {} {} handled, but {} sent: count each before its post, and once at its target",
+                  base::counted(done, "message"), base::form_for(done, "was", "were"), begun)};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "base/callback_scope.hpp"
 #include "base/clock.hpp"
+#include "base/counted.hpp"
 #include "base/exception_text.hpp"
 #include "base/leave_to_parent.hpp"
 #include "base/misuse.hpp"
@@ -308,13 +309,14 @@ void run_loop_state::describe(base::report& into) {
     looking_.leave();
   }
   if (tasks + incomplete + to_post + waiting + without_object == 0) return;
-  into.add(
-      "a run_loop on device {}: {} spawned tasks have not ended; its coroutines wait for {} operations that are not "
-      "complete{}{}{}",
-      door::index_of(device_of()), tasks, incomplete,
-      to_post == 0 ? "" : fmt::format(", to post {} again that were answered retry", to_post),
-      waiting == 0 ? "" : fmt::format(", {} times for a completion object or an event", waiting),
-      without_object == 0 ? "" : fmt::format(", {} times for a condition without an object", without_object));
+  into.add("a run_loop on device {}: {} {} not ended; its coroutines wait for {} that {} not complete{}{}{}",
+           door::index_of(device_of()), base::counted(tasks, "spawned task"), base::form_for(tasks, "has", "have"),
+           base::counted(incomplete, "operation"), base::form_for(incomplete, "is", "are"),
+           to_post == 0 ? "" : fmt::format(", to post {} again that were answered retry", to_post),
+           waiting == 0 ? "" : fmt::format(", {} for a completion object or an event", base::counted(waiting, "time")),
+           without_object == 0
+               ? ""
+               : fmt::format(", {} for a condition without an object", base::counted(without_object, "time")));
 }
 
 bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/fiber_witness.hpp"
 
+#include "base/counted.hpp"
+
 namespace weft::fibers {
 
 base::witness::sight fiber_witness::look() noexcept {
@@ -24,7 +26,8 @@ void fiber_witness::describe(base::report& into) {
     if (!do_wait_[i]) into.add("worker {} of a fiber_scheduler runs one fiber, and {}", i, words_of_hold);
   }
   const told_waits waits = gather_waits(workers_);
-  into.add("{} fibers of a scheduler wait: {}", waits.count, waits.text);
+  into.add("{} of a scheduler {}: {}", base::counted(waits.count, "fiber"),
+           base::form_for(waits.count, "waits", "wait"), waits.text);
   if (!makes_progress_ && waits.has_peers) {
     into.add(
         "the scheduler of these fibers has no `.devices`, so its workers make no progress: give it devices, or use a "

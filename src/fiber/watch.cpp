@@ -104,7 +104,9 @@ void watch::look(clock::time_point now) {
 
 void watch::report_wait() const {
   const told_waits all = gather_waits(workers_);
-  base::log_error("all {} fibers wait, and none has moved for {} s: {}", all.count, in_seconds(patience_), all.text);
+  const std::string fibers =
+      all.count == 1 ? "the only fiber waits, and has not" : fmt::format("all {} fibers wait, and none has", all.count);
+  base::log_error("{} moved for {} s: {}", fibers, in_seconds(patience_), all.text);
 }
 
 told_waits gather_waits(std::span<const std::unique_ptr<worker>> workers) {

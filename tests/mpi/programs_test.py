@@ -107,7 +107,7 @@ class Programs(unittest.TestCase):
     def test_wrong_programs_end_in_one_line_that_says_why(self):
         wrong = self.made("wrong")
         for how, code, line in (
-                ("rank", 6, "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks"),
+                ("rank", 6, "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 rank"),
                 ("null", 5, "MPI_Barrier of rank 0: MPI_ERR_COMM: it is no communicator"),
                 ("file", 55, "MPI_File_open of rank 0: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),
                 ("session", 55, "MPI_Session_init: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),
@@ -165,7 +165,7 @@ class Programs(unittest.TestCase):
         """Another thread has a stream, or its reader does not read."""
         aborts = self.made("aborts")
         line = "MPI_Abort of rank 0 in MPI_COMM_WORLD: error code 5\n"
-        wrong = "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks\n"
+        wrong = "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 rank\n"
         early = "rank 0 exits before MPI_Finalize\n"
         printed = "printed before"
         for words, code, output, errors in (
@@ -190,7 +190,7 @@ class Programs(unittest.TestCase):
         """Rank 1 ends while the others wait for it. weft-run adds a line of its own, and Weft may warn of lost messages."""
         dies = self.made("dies")
         of_world = "MPI_Send of rank 1 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 3 ranks"
-        of_self = "MPI_Send of rank 1 in MPI_COMM_SELF: MPI_ERR_RANK: destination 99 in a communicator of 1 ranks"
+        of_self = "MPI_Send of rank 1 in MPI_COMM_SELF: MPI_ERR_RANK: destination 99 in a communicator of 1 rank"
         for how, code, lines in (
                 ("rank", 6, [of_world]), ("self", 6, [of_self]),
                 ("users", 9, ["MPI_Abort of rank 1 in MPI_COMM_WORLD: error code 9"]),

@@ -128,6 +128,15 @@ class ExplainCollective(unittest.TestCase):
         self.assertEqual(lines[2], "  without a graph where a thread waits for it")
         self.assertNotIn("  without a graph where a thread waits for it", self.lines("allreduce", 48))
 
+    def test_one_of_a_kind_is_in_the_singular(self):
+        lines = self.lines("broadcast", 1, ranks=2, WEFT_COLL="broadcast:linear")
+        self.assertEqual(lines[0], "broadcast of 1 byte among 2 members")
+        self.assertIn("1 round, 1 message, 1 byte; a rank sends 1 byte at most", lines)
+        self.assertIn("rank 0 and rank 1: 1 message of 1 byte", lines)
+        text = explain(1, 1).stdout
+        self.assertTrue(text.startswith("1 byte from rank 0 to rank 1\n"), text)
+        self.assertIn("not rendezvous: 1 byte is there before it could be asked for\n", text)
+
     def test_it_says_how_the_messages_of_rank_0_travel(self):
         lines = self.lines("allreduce", 8, WEFT_COLL="allreduce:recursive-doubling")
         at = lines.index("rank 0 and ranks 1, 2: 4 messages of 8 bytes")

@@ -132,7 +132,7 @@ class Standstill(unittest.TestCase):
     def test_a_send_of_a_receiver_first_engine_stands_beside_the_receives_of_its_target(self):
         self.expect("receiver_first", r"^weft 0/2: stuck: 1 send to rank 1 \(engine 7, receiver-first, tag 5\) and 1 "
                     r"receive of rank 1 \(engine 7, receiver-first, tag 6\) differ only in the tag$",
-                    r"^weft 1/2: stuck: 1 receives in receiver-first engines wait for a send of rank 0$")
+                    r"^weft 1/2: stuck: 1 receive in receiver-first engines waits for a send of rank 0$")
 
     def test_a_program_that_polls_by_itself_is_seen(self):
         self.expect("polls", r"^weft 0/2: stuck: 1 receive posted .* tag 3\) that no message has matched$",
@@ -142,7 +142,7 @@ class Standstill(unittest.TestCase):
         self.expect("other_device", r"^weft 0/2: stuck: messages wait at device 1, on which no thread has made progress for ")
 
     def test_messages_for_an_id_that_no_rank_registers_are_named(self):
-        self.expect("no_registration", r"^weft 1/2: stuck: 1 messages of rank 0 wait because no registered completion "
+        self.expect("no_registration", r"^weft 1/2: stuck: 1 message of rank 0 waits because no registered completion "
                     r"object has id 9 here yet$")
 
     def test_a_peer_that_has_ended_is_named(self):
@@ -153,11 +153,11 @@ class Standstill(unittest.TestCase):
         self.expect("blocking", r"^weft 1/2: stuck: thread \d+ has waited .* s in recv with rank 0, tag 5")
 
     def test_fibers_say_what_they_wait_for(self):
-        self.expect("fibers", r"^weft 1/2: stuck: 1 fibers of a scheduler wait: 1 in recv with rank 0, tag 5$",
+        self.expect("fibers", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: 1 in recv with rank 0, tag 5$",
                     r"^weft 1/2: stuck: thread \d+ has waited .* s in fiber::join$")
 
     def test_fibers_without_devices_are_told_that_no_thread_makes_progress(self):
-        self.expect("fibers_without_devices", r"^weft 1/2: stuck: 1 fibers of a scheduler wait: 1 in recv with rank 0",
+        self.expect("fibers_without_devices", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: 1 in recv with rank 0",
                     r"^weft 1/2: stuck: the scheduler of these fibers has no `.devices`, so its workers make no progress",
                     r"^weft 1/2: stuck: no thread has made progress meanwhile, on any device$")
 
@@ -196,8 +196,8 @@ class Standstill(unittest.TestCase):
     def test_counters_are_printed_before_the_limit_ends_a_rank(self):
         for after in None, "0":
             with Job("other_tag", "--timeout", "0.5", WEFT_STUCK_AFTER=after, WEFT_PRINT_COUNTERS="on") as job:
-                self.assertTrue(job.says(r"^weft 0/2: info: rank 0 counted on device 0: 1 sends",
-                                         r"^weft 1/2: info: rank 1 counted on device 0: 1 receives",
+                self.assertTrue(job.says(r"^weft 0/2: info: rank 0 counted on device 0: 1 send \(",
+                                         r"^weft 1/2: info: rank 1 counted on device 0: 1 receive \(",
                                          r"^weft-run: the job took longer than 0.5 s"))
             self.assertEqual("stuck: thread" in job.said, after is None, job.said)
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/counted.hpp"
+
 namespace weft::core {
 namespace {
 
@@ -66,42 +68,48 @@ device_counters device_counts::read() const noexcept {
 std::string to_text(const device_counters& counted) {
   std::string out;
   const auto separate = [&] { out += out.empty() ? "" : ", "; };
-  const auto add = [&](const char* name, const operation_counter& counter) {
+  const auto add = [&](const char* one, const char* several, const operation_counter& counter) {
     if (counter.operations == 0) return;
     separate();
-    fmt::format_to(std::back_inserter(out), "{} {} ({} B)", counter.operations, name, counter.bytes);
+    fmt::format_to(std::back_inserter(out), "{} {} ({} B)", counter.operations,
+                   base::form_for(counter.operations, one, several), counter.bytes);
   };
-  add("active messages", counted.active_messages);
-  add("sends", counted.sends);
-  add("receives", counted.receives);
-  add("puts", counted.puts);
-  add("gets", counted.gets);
-  add("atomics", counted.atomics);
-  const auto add_paths = [&](const char* of, const path_counters& by) {
-    add(fmt::format("{} in a packet", of).c_str(), by.one_packet);
-    add(fmt::format("{} in several packets", of).c_str(), by.many_packets);
-    add(fmt::format("{} copied by one side", of).c_str(), by.copied);
-    add(fmt::format("{} copied by both sides", of).c_str(), by.copied_by_both);
+  add("active message", "active messages", counted.active_messages);
+  add("send", "sends", counted.sends);
+  add("receive", "receives", counted.receives);
+  add("put", "puts", counted.puts);
+  add("get", "gets", counted.gets);
+  add("atomic", "atomics", counted.atomics);
+  const auto add_paths = [&](const char* one, const char* several, const path_counters& by) {
+    const auto add_path = [&](const char* path, const operation_counter& counter) {
+      add(fmt::format("{} {}", one, path).c_str(), fmt::format("{} {}", several, path).c_str(), counter);
+    };
+    add_path("in a packet", by.one_packet);
+    add_path("in several packets", by.many_packets);
+    add_path("copied by one side", by.copied);
+    add_path("copied by both sides", by.copied_by_both);
   };
-  add_paths("messages", counted.message_paths);
-  add_paths("puts and gets", counted.transfer_paths);
-  add("messages arrived", {counted.messages_arrived, counted.bytes_arrived});
-  const auto add_number = [&](const char* name, std::uint64_t number) {
+  add_paths("message", "messages", counted.message_paths);
+  add_paths("put or get", "puts and gets", counted.transfer_paths);
+  add("message arrived", "messages arrived", {counted.messages_arrived, counted.bytes_arrived});
+  const auto add_number = [&](std::uint64_t number, const std::string& text) {
     if (number == 0) return;
     separate();
-    fmt::format_to(std::back_inserter(out), "{} {}", number, name);
+    out += text;
   };
   for (std::size_t i = 0; i < shortages; ++i) {
-    add_number(fmt::format("retries for {}", name_of(static_cast<shortage>(i))).c_str(), counted.retries[i]);
+    const std::uint64_t number = counted.retries[i];
+    add_number(number, fmt::format("{} {} for {}", number, base::form_for(number, "retry", "retries"),
+                                   name_of(static_cast<shortage>(i))));
   }
-  add_number("times no room for a message", counted.messages_refused);
-  add_number("sends that nothing orders", counted.ambiguous_sends);
+  add_number(counted.messages_refused, base::counted(counted.messages_refused, "time") + " no room for a message");
+  add_number(counted.ambiguous_sends, base::counted(counted.ambiguous_sends, "send") + " that nothing orders");
   separate();
   fmt::format_to(std::back_inserter(out), "{} of {} calls of progress moved something", counted.progress_moved,
                  counted.progress_calls);
-  add_number("found another thread at it", counted.progress_busy);
-  add_number("in the backlog now", counted.backlog);
-  add_number("at most in the backlog", counted.backlog_max);
+  add_number(counted.progress_busy, fmt::format("{} found another thread at it", counted.progress_busy));
+  add_number(counted.backlog, fmt::format("{} in the backlog now", counted.backlog));
+  add_number(counted.backlog_max, fmt::format("{} at most in the backlog", counted.backlog_max));
   return out;
 }
 

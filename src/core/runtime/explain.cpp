@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/config.hpp"
+#include "base/counted.hpp"
 #include "core/api/checks.hpp"
 #include "core/message/choose_protocol.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -47,7 +48,8 @@ std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_at
     not_by("inline", fmt::format("a cell holds at most {} bytes", sizes.inject_bytes_max));
   }
   if (chosen != message_protocol::rendezvous) {
-    not_by("rendezvous", fmt::format("{} bytes are there before they could be asked for", bytes));
+    not_by("rendezvous", fmt::format("{} {} there before {} could be asked for", base::counted(bytes, "byte"),
+                                     base::form_for(bytes, "is", "are"), base::form_for(bytes, "it", "they")));
     return out;
   }
   not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
@@ -116,10 +118,10 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   core::copy_choices& choices = state_->memory().copy_choices();
   const bool has_choice = chosen == message_protocol::rendezvous && copies.possible;
   const bool is_copied = has_choice && choices.usual(peer, bytes) != core::copy_method::packets;
-  return fmt::format("{} bytes from rank {} to rank {}\n{}\n{}{}transport {} (WEFT_TRANSPORT={})\n{}{}", bytes, rank(),
-                     peer, description_of(chosen, is_copied), reasons(chosen, bytes, sizes, copies, is_copied),
-                     has_choice ? choices.describe(peer, bytes) : "", through->name(), settings.transport,
-                     others + not_made(settings, transports, size()),
+  return fmt::format("{} from rank {} to rank {}\n{}\n{}{}transport {} (WEFT_TRANSPORT={})\n{}{}",
+                     base::counted(bytes, "byte"), rank(), peer, description_of(chosen, is_copied),
+                     reasons(chosen, bytes, sizes, copies, is_copied), has_choice ? choices.describe(peer, bytes) : "",
+                     through->name(), settings.transport, others + not_made(settings, transports, size()),
                      meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counted.hpp"
 #include "core/protocol/arrive_send.hpp"
 #include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -31,33 +32,33 @@ std::uint64_t retries_of(const device_counters& counted) noexcept {
   return out;
 }
 
-// What an operation at this step waits for; null: the report has it elsewhere, or it waits for nothing.
+// What operations at this step wait for; null: the report has it elsewhere, or they wait for nothing.
 const char* words_of(operation_set set, step at) noexcept {
   switch (at) {
     case step::free:
     case step::try_entries: return nullptr;
     case step::wait_for_match: return nullptr;  // unmatched.hpp
     case step::wait_for_answer:
-      return "to rank {} have no answer yet: that rank has not received them, or does not poll";
-    case step::wait_for_chunks: return "of rank {}, long messages that have begun, lack packets of it";
-    case step::wait_for_sender: return "in receiver-first engines wait for a send of rank {}";
+      return "to rank {peer} {have} no answer yet: that rank has not received {them}, or does not poll";
+    case step::wait_for_chunks: return "of rank {peer}, long and begun, {lack} packets of it";
+    case step::wait_for_sender: return "in receiver-first engines {wait} for a send of rank {peer}";
     case step::try_signal:
       return set == operation_set::posts || set == operation_set::receives
-                 ? "with rank {} are complete, but their completion object is full: pop its records"
-                 : "of rank {} are complete, but their completion object is full: pop its records";
-    case step::try_match: return "with rank {} wait for a lock of the matching";
-    default: return "with rank {} wait in the backlog, for room on the way to it or for their turn";
+                 ? "with rank {peer} {are} complete, but {their} completion object is full: pop its records"
+                 : "of rank {peer} {are} complete, but {their} completion object is full: pop its records";
+    case step::try_match: return "with rank {peer} {wait} for a lock of the matching";
+    default: return "with rank {peer} {wait} in the backlog, for room on the way to it or for {their} turn";
   }
 }
 
 const char* words_of(operation_set set) noexcept {
   switch (set) {
-    case operation_set::posts: return "posts";
-    case operation_set::arrivals: return "messages";
+    case operation_set::posts: return "post";
+    case operation_set::arrivals: return "message";
     case operation_set::receives:
-    case operation_set::late_receives: return "receives";
+    case operation_set::late_receives: return "receive";
   }
-  return "operations";
+  return "operation";
 }
 
 }  // namespace
@@ -154,10 +155,12 @@ void runtime_witness::describe_devices(base::report& into) {
           each.source, each.kind, each.id);
     }
   }
-  for (const auto& [index, count] : backlogs) into.add("{} operations are in the backlog of device {}", count, index);
+  for (const auto& [index, count] : backlogs)
+    into.add("{} {} in the backlog of device {}", base::counted(count, "operation"), base::form_for(count, "is", "are"),
+             index);
   if (refused_posts > retries_) {
-    into.add("posts were answered retry {} times meanwhile: their targets don't poll, or have no room",
-             refused_posts - retries_);
+    into.add("posts were answered retry {} meanwhile: their targets don't poll, or have no room",
+             base::counted(refused_posts - retries_, "time"));
   }
   bool has_work = !backlogs.empty();
   of_->operations().each([&](const operation_state&) { has_work = true; });
@@ -200,10 +203,19 @@ void runtime_witness::describe_operations(base::report& into) {
   });
   std::size_t kinds = 0;
   for (const auto& [kind, count] : counts) {
-    if (++kinds > line_kinds_max) return into.add("and operations of {} kinds more", counts.size() - line_kinds_max);
+    if (++kinds > line_kinds_max)
+      return into.add("and operations of {} more", base::counted(counts.size() - line_kinds_max, "kind"));
     const auto [set, at, peer] = kind;
     const bool has_ended = peer < of_->size() && of_->peers().has_ended(peer);
-    into.add("{} {} {}{}", count, words_of(set), fmt::format(fmt::runtime(words_of(set, at)), peer),
+    const auto either = [many = count](const char* one, const char* several) {
+      return base::form_for(many, one, several);
+    };
+    using fmt::arg;
+    into.add("{} {}{}", base::counted(count, words_of(set)),
+             fmt::format(fmt::runtime(words_of(set, at)), arg("peer", peer), arg("have", either("has", "have")),
+                         arg("them", either("it", "them")), arg("lack", either("lacks", "lack")),
+                         arg("wait", either("waits", "wait")), arg("are", either("is", "are")),
+                         arg("their", either("its", "their"))),
              has_ended ? "; that rank has ended" : "");
   }
 }
@@ -216,7 +228,8 @@ void runtime_witness::describe_kept(base::report& into) {
   });
   for (const auto& [kind, count] : counts) {
     const auto [is_engine, id, source] = kind;
-    into.add("{} messages of rank {} wait because {} has id {} here yet", count, source,
+    into.add("{} of rank {} {} because {} has id {} here yet", base::counted(count, "message"), source,
+             base::form_for(count, "waits", "wait"),
              is_engine ? "no matching engine" : "no registered completion object", id);
   }
 }

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/counted.hpp"
 #include "core/matching/engine_state.hpp"
 
 namespace weft::core {
@@ -88,22 +89,22 @@ const char* unmatched::difference(const item& receive, const item& message) noex
 
 std::string unmatched::receive_text(const item& of, std::size_t count) {
   if (of.is_receiver_first) {
-    return fmt::format("{} {} to rank {} ({}, receiver-first, tag {})", count, count == 1 ? "send" : "sends", of.rank,
+    return fmt::format("{} to rank {} ({}, receiver-first, tag {})", base::counted(count, "send"), of.rank,
                        name_of_engine(of.engine), of.tag);
   }
-  std::string out = fmt::format("{} {} posted ({}, {}", count, count == 1 ? "receive" : "receives",
-                                name_of_engine(of.engine), name_of(of.policy));
+  std::string out =
+      fmt::format("{} posted ({}, {}", base::counted(count, "receive"), name_of_engine(of.engine), name_of(of.policy));
   if (compares_rank(of.policy)) out += fmt::format(", rank {}", of.rank);
   if (compares_tag(of.policy)) out += fmt::format(", tag {}", of.tag);
   return out + ")";
 }
 std::string unmatched::message_text(const item& of, std::size_t count) {
   if (of.is_receiver_first) {
-    return fmt::format("{} {} of rank {} ({}, receiver-first, tag {})", count, count == 1 ? "receive" : "receives",
-                       of.rank, name_of_engine(of.engine), of.tag);
+    return fmt::format("{} of rank {} ({}, receiver-first, tag {})", base::counted(count, "receive"), of.rank,
+                       name_of_engine(of.engine), of.tag);
   }
-  std::string out = fmt::format("{} {} of rank {} ({}", count, count == 1 ? "message" : "messages", of.rank,
-                                name_of_engine(of.engine));
+  std::string out =
+      fmt::format("{} of rank {} ({}", base::counted(count, "message"), of.rank, name_of_engine(of.engine));
   if (!of.is_ordered) out += fmt::format(", {}", name_of(of.policy));
   return out + fmt::format(", tag {})", of.tag);
 }
@@ -122,7 +123,7 @@ void unmatched::describe(base::report& into) const {
                message_text(message, message_count), in);
     }
   }
-  if (pairs > unmatched_shown_max) into.add("and {} such pairs more", pairs - unmatched_shown_max);
+  if (pairs > unmatched_shown_max) into.add("and {} more", base::counted(pairs - unmatched_shown_max, "such pair"));
   const auto add_rest = [&](const items& from, const std::set<item>& near, const char* how, auto&& text) {
     std::size_t kinds = 0;
     std::size_t rest = from.left_out;
@@ -138,8 +139,14 @@ void unmatched::describe(base::report& into) const {
   };
   add_rest(receives_, near_receives, "that no message has matched", receive_text);
   add_rest(messages_, near_messages, "that no receive has matched", message_text);
-  if (early_ != 0) into.add("{} messages in ordered engines wait for one that was sent before them", early_);
-  if (busy_engines_ != 0) into.add("{} engines were in use by another thread at the time", busy_engines_);
+  if (early_ != 0) {
+    into.add("{} in ordered engines {} for one that was sent before", base::counted(early_, "message"),
+             base::form_for(early_, "waits", "wait"));
+  }
+  if (busy_engines_ != 0) {
+    into.add("{} {} in use by another thread at the time", base::counted(busy_engines_, "engine"),
+             base::form_for(busy_engines_, "was", "were"));
+  }
 }
 
 }  // namespace weft::core

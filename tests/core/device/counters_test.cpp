@@ -291,7 +291,7 @@ TEST(counters, are_told_in_a_line) {
   counted.message_paths.copied_by_both = {1, 9};
   counted.transfer_paths.one_packet = {4, 7};
   EXPECT_EQ(core::to_text(counted),
-            "2 puts (16 B), 1 messages copied by both sides (9 B), "
+            "2 puts (16 B), 1 message copied by both sides (9 B), "
             "4 puts and gets in a packet (7 B), 3 retries for ring, 0 of 5 calls of progress moved something");
 }
 

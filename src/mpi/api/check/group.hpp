@@ -25,7 +25,7 @@ inline int is_list(const void* list, int count) noexcept {
 
 inline int is_rank(const communicator& in, int rank) noexcept {
   if (static_cast<unsigned>(rank) < in.size) return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u ranks", rank, in.size);
+  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u rank%s", rank, in.size, in.size == 1 ? "" : "s");
 }
 
 }  // namespace weft::mpi::check
