@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from outside import NAMES, OutsideTest, environment, run  # noqa: E402
+from outside import NAMES, PROGRAMS, OutsideTest, environment, run  # noqa: E402
 
 HYDRA = shutil.which("mpiexec.hydra")
 SHOW = 'echo "$PMI_RANK of $PMI_SIZE: $* $ONE $ALL"'
@@ -76,6 +76,22 @@ class Mpiexec(OutsideTest):
         for name in ("mpiexec", "mpirun"):
             self.assertRegex(self.succeeds(NAMES / name, "--version")[0], r"^mpiexec of Weft \d")
             self.assertIn("-genv NAME VALUE", run(NAMES / name, "-h").stdout)
+
+
+class Wrapper(OutsideTest):
+    def test_v_prints_the_versions_of_wrapper_and_compiler_and_links_nothing(self):
+        for name, options in (("mpicc", ()), ("mpicxx", ()), ("mpicc", ("-O2", "-I", "/tmp"))):
+            result = run(NAMES / name, "-v", *options)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+            self.assertRegex(result.stderr, rf"\Aweft-{name} of Weft \d+\.\d+\.\d+\n")
+            self.assertRegex(result.stderr, r"(?m)^(gcc|.*clang) version \d")
+
+    def test_v_beside_sources_shows_the_commands_that_it_runs(self):
+        program = self.folder / "verbose"
+        result = run(NAMES / "mpicc", "-v", PROGRAMS / "hello.c", "-o", program)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("-lmpi_abi", result.stderr)
+        self.assertEqual(self.succeeds(program), hello(1))
 
 
 class Others(OutsideTest):
