@@ -8,8 +8,10 @@
 
 namespace weft::info {
 
+/// **Errors**: `configuration` for an environment that a runtime would refuse.
+void check_environment();
+
 /// A block for each WEFT_* variable: name, type, default, value here, meaning and allowed values.
-/// **Errors**: `configuration` for an environment that the library would refuse.
 void print_config();
 
 /// Transports of this build, and the providers and devices that they find on this machine.

@@ -25,6 +25,7 @@ const std::string version = weft::version_of("weft-info");
 
 void run(bool config, const std::vector<std::string>& explain, std::optional<std::uint32_t> ranks) {
   using namespace weft::info;
+  if (explain.empty()) check_environment();
   if (config) print_config();
   if (!explain.empty() && is_operation(explain[0])) {
     const bool has_bytes = explain.size() == 2;

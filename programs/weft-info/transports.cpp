@@ -7,6 +7,8 @@
 
 namespace weft::info {
 
+void check_environment() { net::check_settings(base::process_settings()); }
+
 void print_transports() {
   const auto all = net::available_transports();
   fmt::print("transports:");

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "net/transport_list.hpp"
 #include "weft-run/binding.hpp"
 #include "weft-run/job.hpp"
 #include "weft-run/launch.hpp"
@@ -22,9 +24,10 @@
 
 namespace {
 
-// The settings that the ranks will read: weft-run's own environment, and the variables of `-x`.
+std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+
+// The settings that ranks will read: weft-run's own environment, and variables of the command line.
 weft::base::settings settings_of_ranks(const std::vector<std::string>& added) {
-  const auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
   std::vector<const char*> entries;
   for (char** own = environ; *own != nullptr; ++own) {
     const bool replaced = std::any_of(added.begin(), added.end(),
@@ -37,7 +40,30 @@ weft::base::settings settings_of_ranks(const std::vector<std::string>& added) {
       std::any_of(entries.begin(), entries.end(), [&](const char* each) { return name_of(each) == name_of(standard); });
   if (!is_set) entries.push_back(standard.c_str());
   entries.push_back(nullptr);
-  return weft::base::parse_settings(entries.data());
+  weft::base::settings out = weft::base::parse_settings(entries.data());
+  weft::net::check_settings(out);
+  return out;
+}
+
+// Reports a wrong setting once, and before there are ranks, which would each do so.
+// **Returns** whether a rank writes reports.
+bool check_settings(const weft::run::options& chosen) {
+  static_cast<void>(weft::base::process_settings());
+  bool may_report = false;
+  std::set<std::string> foreign;
+  for (const weft::run::program& each : chosen.programs) {
+    std::vector<std::string> added = chosen.environment;
+    std::erase_if(added, [&](const std::string& one) {
+      return std::ranges::any_of(each.environment,
+                                 [&](const std::string& other) { return name_of(one) == name_of(other); });
+    });
+    added.insert(added.end(), each.environment.begin(), each.environment.end());
+    const weft::base::settings settings = settings_of_ranks(added);
+    foreign.insert(settings.foreign_variables.begin(), settings.foreign_variables.end());
+    may_report = may_report || settings.stuck_after_s > 0 || settings.print_counters;
+  }
+  for (const std::string& text : foreign) weft::base::log_warn("{}", text);
+  return may_report;
 }
 
 }  // namespace
@@ -50,11 +76,7 @@ int main(int argc, char** argv) {
     if (!chosen) return exit_code;
     if (chosen->mpi) preload_mpi(*chosen);
     if (chosen->sim_seed) chosen->sim_seed = simulate_network(*chosen, *chosen->sim_seed);
-    // A misspelt variable is reported once, not by every rank.
-    (void)weft::base::process_settings();
-    const weft::base::settings of_ranks = settings_of_ranks(chosen->environment);
-    warn_of_foreign_variables(of_ranks);
-    chosen->asks = of_ranks.stuck_after_s > 0 || of_ranks.print_counters;
+    chosen->asks = check_settings(*chosen);
     const inherited_state inherited = prepare_process();
     const binding bind{chosen->bind, chosen->ranks};
     job ranks{*chosen, inherited, bind, argv};

@@ -33,6 +33,10 @@ struct listed_transport {
 /// The transports of WEFT_TRANSPORT in this build (transports.cpp). **Errors**: those of `parse_transport_list`.
 [[nodiscard]] std::vector<listed_transport> listed_transports(const base::settings& settings);
 
+/// Refuses settings that the transports of a runtime would refuse, before there is one (transports.cpp). **Errors**:
+/// `configuration`.
+void check_settings(const base::settings& settings);
+
 /// A transport of this build, and its finds on this machine: a line for each provider, device or the like.
 struct available_transport {
   std::string_view name;

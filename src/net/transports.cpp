@@ -46,6 +46,11 @@ std::vector<listed_transport> listed_transports(const base::settings& settings) 
                               base::origin_of(settings, "WEFT_TRANSPORT"));
 }
 
+void check_settings(const base::settings& settings) {
+  const std::vector<listed_transport> listed = listed_transports(settings);
+  if (std::ranges::any_of(listed, &listed_transport::simulated)) static_cast<void>(sim::failure_of(settings));
+}
+
 std::vector<available_transport> available_transports() {
   std::vector<available_transport> out;
   for_each_transport(
@@ -59,10 +64,9 @@ std::vector<available_transport> available_transports() {
 
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
   std::vector<std::unique_ptr<transport>> out;
-  const std::vector<listed_transport> listed = listed_transports(context.settings);
   // Before anything is shared: a peer may be using the memory of a rank that ends because of its settings.
-  if (std::ranges::any_of(listed, &listed_transport::simulated)) static_cast<void>(sim::failure_of(context.settings));
-  for (const listed_transport& wanted : listed) {
+  check_settings(context.settings);
+  for (const listed_transport& wanted : listed_transports(context.settings)) {
     // Making a transport is collective: `reaches_all` has the same answer at all ranks.
     if (std::any_of(out.begin(), out.end(), [](const auto& made) { return made->reaches_all(); })) break;
     auto made = make_one(wanted, context);

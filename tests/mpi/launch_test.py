@@ -50,6 +50,13 @@ class Mpiexec(OutsideTest):
         # Open MPI's -x without a value passes on a variable, which ranks have here in any case.
         self.assertEqual(self.mpiexec("-x", "ONE", *show, env=environment(ONE="9")), ["0 of 1:  9 "])
 
+    def test_settings_of_each_program_are_looked_at_before_there_are_ranks(self):
+        result = run(NAMES / "mpiexec", "echo", "a", ":", "-env", "WEFT_TRANSPORT", "ib", "echo", "b")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, r"\A[^\n]*names 'ib', which this Weft does not have[^\n]*\n\Z")
+        result = run(NAMES / "mpiexec", "-genv", "WEFT_COLOUR", "red", "true", ":", "true")
+        self.assertEqual((result.returncode, result.stderr.count("WEFT_COLOUR is no setting")), (0, 1))
+
     def test_ranks_are_bound_and_may_be_more_than_cores(self):
         printed = self.mpiexec("--oversubscribe", "--bind-to", "core", "-n", 1, "sh", "-c", "grep ^Cpus_allowed_list /proc/self/status")
         self.assertRegex(printed[0], r"^Cpus_allowed_list:\s+\d+(,\d+)?$")

@@ -43,6 +43,11 @@ class WeftInfo(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("did you mean WEFT_PACKET_COUNT?", result.stderr)
         self.assertEqual(run("--bogus").returncode, 2)
+        for arguments in ((), ("--config",), ("--explain", "0", "8")):
+            for name, value in (("WEFT_TRANSPORT", "ib"), ("WEFT_TRANSPORT", "shm,"), ("WEFT_PACKET_BYTES", "3")):
+                result = run(*arguments, **{name: value})
+                self.assertEqual((result.returncode, result.stdout), (2, ""), (arguments, value))
+                self.assertRegex(result.stderr, rf"\Aweft-info: [^\n]*{name}='{value}'[^\n]*\n\Z")
 
     def test_without_options_it_tells_what_is_here(self):
         result = run()

@@ -205,6 +205,25 @@ class ExitCodes(unittest.TestCase):
         own = environment(WEFT_UNEXPECTED_PACKETS_MAX="9")
         self.assertEqual(run("-n", 1, "--sim", *show, env=own).stdout, "9\n")
 
+    def test_a_simulated_network_compares_collectives_unless_the_user_says_otherwise(self):
+        show = ["sh", "-c", 'echo "$WEFT_CHECK"']
+        self.assertEqual(run("-n", 1, "--sim", *show).stdout, "1\n")
+        self.assertEqual(run("-n", 1, "--sim", "-x", "WEFT_CHECK=0", *show).stdout, "0\n")
+        self.assertEqual(run("-n", 1, "--sim", *show, env=environment(WEFT_CHECK="0")).stdout, "0\n")
+
+    def test_settings_that_ranks_would_refuse_are_refused_before_there_are_ranks(self):
+        for name, value, words in (
+                ("WEFT_TRANSPORT", "ib", "names 'ib', which this Weft does not have"), ("WEFT_TRANSPORT", "", "empty"),
+                ("WEFT_TRANSPORT", "shm,shm", "names 'shm' twice"), ("WEFT_PACKET_BYTES", "3", "WEFT_PACKET_BYTES='3'"),
+                ("WEFT_COLL", "barrier:none", "WEFT_COLL='barrier:none'"), ("WEFT_CHECK", "yes", "WEFT_CHECK='yes'")):
+            for arguments, variables in (([], {name: value}), (["-x", f"{name}={value}"], {})):
+                result = run("-n", 3, *arguments, "echo", "started", env=environment(**variables))
+                self.assertEqual((result.returncode, result.stdout), (2, ""), (name, value))
+                self.assertRegex(result.stderr, rf"\Aweft-run: [^\n]*{re.escape(words)}[^\n]*\n\Z")
+        result = run("-n", 1, "--sim", "-x", "WEFT_SIM_FAIL=moon:1", "echo", "started")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("WEFT_SIM_FAIL='moon:1'", result.stderr)
+
     def test_where_weft_is_installed_stops_nothing(self):
         result = run("-n", 2, STEPS, "init", "fence",
                      env=environment(WEFT_ROOT="/opt/weft", WEFT_HOME="/opt/weft", WEFT_DIR="/opt/weft", WEFT_VERSION="1"))
