@@ -13,10 +13,19 @@ namespace {
 
 constexpr int exit_mistake = 2;
 
-class usage_format final : public CLI::Formatter {
+// Help, with the usage that the program gives, if it gives one.
+class help_format final : public CLI::Formatter {
  public:
-  explicit usage_format(std::string usage) : usage_{std::move(usage)} {}
-  std::string make_usage(const CLI::App*, std::string) const override { return usage_; }
+  help_format() = default;
+  explicit help_format(std::string usage) : usage_{std::move(usage)} {}
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    return usage_.empty() ? CLI::Formatter::make_usage(app, std::move(name)) : usage_;
+  }
+  // Without the value in braces that a flag has where the user gives none.
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    const std::string out = CLI::Formatter::make_option_name(option, is_positional);
+    return out.substr(0, out.find('{'));
+  }
 
  private:
   std::string usage_;
@@ -90,6 +99,7 @@ bool command_option::is_given() const { return option_->count() != 0; }
 command_parser::command_parser(const std::string& description, const std::string& program, const std::string& version)
     : own_{std::make_unique<CLI::App>(description, program)}, app_{own_.get()} {
   app_->set_version_flag("--version", version);
+  app_->formatter(std::make_shared<help_format>());
 }
 
 command_parser::command_parser(CLI::App& part) : app_{&part} {}
@@ -154,7 +164,7 @@ command_parser& command_parser::add_subcommand(const std::string& name, const st
 
 std::string command_parser::chosen_subcommand() const { return app_->get_subcommands().front()->get_name(); }
 
-void command_parser::set_usage(const std::string& text) { app_->formatter(std::make_shared<usage_format>(text)); }
+void command_parser::set_usage(const std::string& text) { app_->formatter(std::make_shared<help_format>(text)); }
 void command_parser::set_footer(const std::string& text) { app_->footer(text); }
 void command_parser::allow_rest() { app_->prefix_command(); }
 std::vector<std::string> command_parser::rest() const { return app_->remaining(); }

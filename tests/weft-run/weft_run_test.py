@@ -160,7 +160,10 @@ class ExitCodes(unittest.TestCase):
         self.assertEqual(run("-n", 1, "--", "echo", "--prefix").stdout, "--prefix\n")
 
     def test_help_and_version(self):
-        self.assertIn("weft-run -n N [options] program", run("--help").stdout)
+        said = run("--help").stdout
+        self.assertIn("weft-run -n N [options] program", said)
+        self.assertIn("--sim[=SEED]", said.replace("--sim [=", "--sim[="))
+        self.assertNotIn("{", said)
         self.assertRegex(run("--version").stdout, r"^weft-run \d+\.\d+\.\d+\n$")
 
     def test_a_misspelt_variable_is_told_once(self):
