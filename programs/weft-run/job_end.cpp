@@ -141,6 +141,9 @@ void job::start_failed(std::uint32_t rank, start_step step, int problem) {
     case start_step::binding:
       return fail(exit_launcher,
                   fmt::format("rank {} could not be bound to its processors: {}; --bind none does without", rank, why));
+    case start_step::folder:
+      return fail(exit_launcher, fmt::format("rank {} could not be started in the folder {}: {}", rank,
+                                             options_.programs[program_index(options_.programs, rank)].folder, why));
     case start_step::program: break;
   }
   fail(problem == ENOENT ? exit_not_found : exit_not_executable,

@@ -22,6 +22,7 @@ struct order {
 enum class start_step : std::int32_t {
   process,  ///< a child with its descriptors
   binding,  ///< to processors
+  folder,   ///< its working directory
   program,  ///< in the child's place
 };
 

@@ -43,7 +43,11 @@ struct options {
   std::optional<std::uint64_t> sim_seed;  ///< of a simulated network; 0: to be drawn
   std::vector<std::string> environment;   ///< NAME=VALUE, of all ranks
   std::vector<program> programs;
+  std::vector<std::string> notes;  ///< lines for the user about options, before the job starts
 };
+
+/// Prints the notes on standard error, after the name of the launcher; a quiet job has none.
+void print_notes(const char* launcher, const options& chosen);
 
 /// Options after the program's name belong to the program. **Returns** nothing where weft-run is to exit with
 /// `exit_code` now: help was asked for, or the command line is wrong (and the reason is printed).

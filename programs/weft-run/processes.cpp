@@ -58,6 +58,18 @@ bool keep_open_as(int from, int to) {
   return ::dup2(from, to) == to;
 }
 
+// Returns only if it failed, with errno set.
+void execute(const program& program, std::vector<char*>& arguments) {
+  std::string_view path = program.path;
+  while (!path.empty() && program.command.front().find('/') == std::string::npos) {
+    const std::string_view folder = path.substr(0, path.find(':'));
+    path.remove_prefix(std::min(folder.size() + 1, path.size()));
+    const std::string file = fmt::format("{}/{}", folder.empty() ? "." : folder, program.command.front());
+    if (::access(file.c_str(), X_OK) == 0) ::execv(file.c_str(), arguments.data());
+  }
+  ::execvp(arguments[0], arguments.data());
+}
+
 // In the child. Returns only if something failed.
 start_failure become_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
                           pid_t parent) {
@@ -71,15 +83,16 @@ start_failure become_rank(const program_plan& plan, const binding& bind, std::ui
     return {start_step::process, errno};
   }
   if (!plan.ask_word.empty() && !keep_open_as(plan.ask_fd, plan.ask_fd)) return {start_step::process, errno};
+  const program& own = plan.programs[program_index(plan.programs, rank)];
+  if (!own.folder.empty() && ::chdir(own.folder.c_str()) != 0) return {start_step::folder, errno};
   std::vector<char*> arguments;
-  const program& of_rank = plan.programs[program_index(plan.programs, rank)];
-  for (const std::string& argument : of_rank.command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : own.command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::setrlimit(RLIMIT_NOFILE, &plan.inherited.files);
   ::sigaction(SIGPIPE, &plan.inherited.pipe, nullptr);
   ::sigaction(SIGTTOU, &plan.inherited.terminal_output, nullptr);
   ::sigprocmask(SIG_SETMASK, &plan.inherited.mask, nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute(own, arguments);
   return {start_step::program, errno};
 }
 

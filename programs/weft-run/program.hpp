@@ -14,6 +14,8 @@ struct program {
   std::uint32_t ranks_end = 0;           ///< the first rank that belongs to no program up to this one
   std::vector<std::string> command;      ///< with its arguments
   std::vector<std::string> environment;  ///< NAME=VALUE, of its ranks alone
+  std::string folder;                    ///< its working directory; empty: weft-run's own
+  std::string path;                      ///< folders, separated by colons, in which it is looked for before PATH
 };
 
 /// The index of the program of a rank. The last program ends with the last rank.

@@ -4,13 +4,14 @@
 """How programs of MPI are started: by Weft's mpiexec, by that of others, and in vain."""
 
 import shutil
+import socket
 import sys
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from outside import NAMES, PROGRAMS, OutsideTest, environment, run  # noqa: E402
+from outside import NAMES, PROGRAMS, WEFT_RUN, OutsideTest, environment, run  # noqa: E402
 
 HYDRA = shutil.which("mpiexec.hydra")
 SHOW = 'echo "$PMI_RANK of $PMI_SIZE: $* $ONE $ALL"'
@@ -47,8 +48,13 @@ class Mpiexec(OutsideTest):
         show = ("sh", "-c", SHOW)
         printed = self.mpiexec("-genv", "ALL", "x", "-env", "ONE", 1, *show, ":", "-x", "ONE=2", *show, ":", *show)
         self.assertEqual(printed, ["0 of 3:  1 x", "1 of 3:  2 x", "2 of 3:   x"])
+        # Hydra takes one word, too.
+        self.assertEqual(self.mpiexec("-genv", "ALL=x=y", *show), ["0 of 1:   x=y"])
         # Open MPI's -x without a value passes on a variable, which ranks have here in any case.
         self.assertEqual(self.mpiexec("-x", "ONE", *show, env=environment(ONE="9")), ["0 of 1:  9 "])
+        result = run(NAMES / "mpiexec", "-x", "NO_SUCH_NAME", "echo", "x")
+        self.assertEqual((result.returncode, result.stdout), (0, "x\n"))
+        self.assertEqual(result.stderr, "mpiexec: -x NO_SUCH_NAME: there is no such variable; skipped\n")
 
     def test_settings_of_each_program_are_looked_at_before_there_are_ranks(self):
         result = run(NAMES / "mpiexec", "echo", "a", ":", "-env", "WEFT_TRANSPORT", "ib", "echo", "b")
@@ -62,14 +68,69 @@ class Mpiexec(OutsideTest):
         self.assertRegex(printed[0], r"^Cpus_allowed_list:\s+\d+(,\d+)?$")
         self.assertEqual(len(self.mpiexec("-oversubscribe", "-bind-to", "none", "-n", 9, "echo", "x")), 9)
 
+    def test_options_of_scripts_with_a_meaning_on_one_machine_are_obeyed(self):
+        folder = self.folder / "elsewhere"
+        (folder / "bin").mkdir(parents=True, exist_ok=True)
+        script = folder / "bin/here"
+        script.write_text("#!/bin/sh\npwd\n")
+        script.chmod(0o755)
+        for launcher in ((NAMES / "mpiexec",), (WEFT_RUN, "-n", 1)):
+            for option in ("-wdir", "--wdir", "-wd"):
+                self.assertEqual(self.succeeds(*launcher, option, folder, "pwd"), [str(folder.resolve())])
+            self.assertEqual(self.succeeds(*launcher, "-path", f"/no/such:{folder}/bin", "-wdir", "/", "here"), ["/"])
+            self.assertEqual(self.succeeds(*launcher, "-wdir", folder, "-path", "bin", "here"), [str(folder.resolve())])
+            for option in ("-l", "-prepend-rank", "--tag-output"):
+                self.assertEqual(self.succeeds(*launcher, option, "echo", "x"), ["[0] x"])
+            for options in (("--allow-run-as-root",), ("-host", "localhost"), ("--host", "127.0.0.1:3"), ("-genvall",),
+                            ("-hosts", f"localhost,{socket.gethostname()}"), ("-H", "localhost"), ("-ppn", 1)):
+                self.assertEqual(self.succeeds(*launcher, *options, "-np", 1, "echo", "x"), ["x"], options)
+            result = run(*launcher, "-timeout", "0.2", "sleep", 1000)
+            self.assertEqual((result.returncode, result.stderr), (124, "weft-run: the job took longer than 0.2 s; ending it\n"))
+        result = run(NAMES / "mpiexec", "true", ":", "-wdir", "/no/such", "true")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertEqual(result.stderr, "weft-run: rank 1 could not be started in the folder /no/such: No such file or directory\n")
+
+    def test_without_n_there_are_as_many_ranks_as_fit_the_named_node(self):
+        hosts = self.folder / "hosts"
+        hosts.write_text("# this machine\n\nlocalhost slots=2  # twice\nlocalhost:1\n")
+        for options, ranks in ((("-ppn", 3), 3), (("-npernode", 2), 2), (("-N", 2), 2), (("-host", "localhost:2,localhost"), 3),
+                               (("-hostfile", hosts), 3), (("-machinefile", hosts, "-n", 1), 1), (("-pernode",), 1)):
+            for launcher in (NAMES / "mpiexec", WEFT_RUN):
+                self.assertEqual(self.succeeds(launcher, *options, "echo", "x"), ["x"] * ranks, options)
+        self.assertEqual(self.mpiexec("-ppn", 2, "echo", "a", ":", "echo", "b"), ["a", "a", "b"])
+
+    def test_another_machine_is_refused_with_how_to_start_there(self):
+        hosts = self.folder / "other_hosts"
+        hosts.write_text("localhost\nnode7\n")
+        for launcher in (NAMES / "mpiexec", WEFT_RUN):
+            for options in (("-host", "node7"), ("-hosts", "localhost,node7:2"), ("-hostfile", hosts), ("-H", "node7"),
+                            ("--host=node7",), ("-host", "node7.example.org"), ("-host", "192.0.2.7"), ("-host", "2001:db8::7")):
+                result = run(launcher, *options, "-n", 2, "echo", "x")
+                self.assertEqual((result.returncode, result.stdout), (2, ""), options)
+                self.assertRegex(result.stderr, r"\A[^\n]* is another machine, [^\n]*mpiexec\.hydra -hosts [^\n]*\n\Z")
+
+    def test_options_about_networks_and_other_nodes_are_accepted_with_one_line(self):
+        for launcher in (NAMES / "mpiexec", WEFT_RUN):
+            result = run(launcher, "--mca", "btl", "self,tcp", "-n", 2, "--map-by", "ppr:1:core", "--report-bindings",
+                         "--mca", "pml", "ob1", "--bind-to", "none", "echo", "x")
+            self.assertEqual((result.returncode, result.stdout), (0, "x\nx\n"))
+            self.assertEqual(result.stderr, f"{launcher.name}: no effect here: --mca btl self,tcp, --map-by ppr:1:core, "
+                                            "--report-bindings, --mca pml ob1\n")
+            result = run(launcher, "-q", "--map-by", "node", "-x", "NO_SUCH_NAME", "-n", 1, "echo", "x")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "x\n", ""))
+            self.assertIn("--mca lacks its value", run(launcher, "--mca", "btl").stderr)
+
     def test_what_it_does_not_know_it_names_in_one_line(self):
-        self.assertIn("--mca is not known; known are -n, ", self.refused("-n", 2, "--mca", "a", "b", "true"))
+        self.assertIn("--moon is not known", self.refused("-n", 2, "--moon", "a", "b", "true"))
         self.assertIn("--bind-to l3 is not known; ", self.refused("--bind-to", "l3", "true"))
         self.assertIn("-np 0 is no number of ranks from 1 to ", self.refused("-np", 0, "true"))
         self.assertIn("-n lacks its value", self.refused("-n"))
         self.assertIn("a job has at most 4096 ranks", self.refused("-n", 4096, "true", ":", "true"))
-        self.assertIn("'A=B' is no name of a variable", self.refused("-env", "A=B", "1", "true"))
-        self.assertIn("-x NO_SUCH_NAME: there is no such variable", self.refused("-x", "NO_SUCH_NAME", "true"))
+        self.assertIn("'=B' is no name of a variable", self.refused("-env", "=B", "1", "true"))
+        self.assertIn("'=B' is no name of a variable", self.refused("-x", "=B", "true"))
+        self.assertIn("--oversubscribe takes no value", self.refused("--oversubscribe=2", "true"))
+        self.assertIn("-timeout soon is no number of seconds", self.refused("-timeout", "soon", "true"))
+        self.assertIn("-hostfile /no/such/file: No such file or directory", self.refused("-hostfile", "/no/such/file", "true"))
         self.assertIn("which program is to be started?", self.refused())
         self.assertIn("which program is to be started?", self.refused("-n", 1, ":", "true"))
         self.assertIn("which program is to be started after ':'?", self.refused("true", ":"))

@@ -134,7 +134,7 @@ class ExitCodes(unittest.TestCase):
         for arguments, words in [
                 (["-n", 0, "true"], "1 to 4096"), (["-n", 4097, "true"], "1 to 4096"), (["-n", "x", "true"], "x"),
                 (["-n", -1, "true"], "1 to 4096"), (["true"], "required"), (["-n", 2], "which program"),
-                (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "A", "true"], "NAME=VALUE"),
+                (["-n", 2, "--bogus", "true"], "unknown option --bogus"), (["-n", 2, "-x", "=A", "true"], "NAME=VALUE"),
                 (["-n", 2, "--bind", "moon", "true"], "'moon'"), (["-n", 2, "--bind", "core:0", "true"], "core:0"),
                 (["-n", 2, "--timeout", "soon", "true"], "soon"), (["-n", 2, "--linger", 0, "true"], "linger"),
                 (["-n", 2, "--notice", -1, "true"], "notice"), (["-n", 2, "--timeout", "nan", "true"], "nan"),
@@ -143,14 +143,16 @@ class ExitCodes(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn(words, result.stderr)
 
-    def test_the_number_of_ranks_as_other_launchers_take_it_is_answered_with_how_it_is_given_here(self):
-        for arguments in (["-np", 2, "true"], ["-n=2", "true"], ["-np=2", "true"], ["--np", 2, "true"], ["-np2", "true"],
-                          ["--prefix", "-np", 2, "true"], ["--timeout", 9, "--np=2", "true"], ["-N", 2, "true"],
-                          ["-ranks", 2, "true"], ["--n", 2, "true"], ["-nprocs", 2, "true"]):
+    def test_the_number_of_ranks_is_taken_as_other_launchers_take_it_or_answered_with_how_it_is_given_here(self):
+        for arguments in (["-np", 2], ["-n=2"], ["-np=2"], ["--np", 2], ["--timeout", 9, "--np=2"], ["-N", 2], ["--n", 2]):
+            self.assertEqual(run(*arguments, "echo", "x").stdout, "x\nx\n", arguments)
+        for arguments in (["-np2", "true"], ["--prefix", "-np2", "true"], ["--timeout", 9, "-np2", "true"],
+                          ["-ranks", 2, "true"], ["-nprocs", 2, "true"], ["--ntasks=2", "true"]):
             result = run(*arguments)
             self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
             self.assertIn("say -n 2", result.stderr, arguments)
-        self.assertIn("say -n N", run("-np", "true").stderr)
+        self.assertIn("say -n N", run("-nprocs", "true").stderr)
+        self.assertIn("-np true is no number of ranks", run("-np", "true").stderr)
         for arguments in (["-n", 2, "--bogus", "-np", 2], ["-n", "x", "echo", "-np", 2]):
             self.assertNotIn("say -n", run(*arguments).stderr)
 
