@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes of communicators and datatypes, and their callbacks (MPI 5.0, 7.7).
+#include <algorithm>
 #include <climits>
 #include <vector>
 
@@ -178,6 +179,50 @@ TEST(mpi_attributes, a_copy_that_fails_leaves_none) {
   });
 }
 
+TEST(mpi_attributes, a_copy_that_fails_gives_its_code_and_a_null_handle) {
+  run_ranks(2, [](numbers_of_rank mine) {
+    journal failing{.error = 1234}, calls;
+    char value = 0;
+    int wrong = made_key(failing, copy_next<MPI_Comm>), of_types = 0;
+    MPI_Comm comm = MPI_COMM_NULL;
+    EXPECT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &comm), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), MPI_SUCCESS);
+    // At one of the ranks alone: the other one gets its communicator, and all go on with the parent.
+    const bool fails = mine.rank == 1;
+    if (fails) {
+      EXPECT_EQ(MPI_Comm_set_attr(comm, wrong, &value), MPI_SUCCESS);
+    }
+    for (int round = 0; round < 5; ++round) {
+      MPI_Comm copy = MPI_COMM_WORLD, later = MPI_COMM_WORLD, last = MPI_COMM_WORLD;
+      MPI_Request request = MPI_REQUEST_NULL;
+      EXPECT_EQ(MPI_Comm_dup(comm, &copy), fails ? 1234 : MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_idup(comm, &later, &request), fails ? 1234 : MPI_SUCCESS);
+      EXPECT_EQ(request == MPI_REQUEST_NULL, fails);
+      EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_dup_with_info(comm, MPI_INFO_NULL, &last), fails ? 1234 : MPI_SUCCESS);
+      for (MPI_Comm* const each : {&copy, &later, &last}) {
+        EXPECT_EQ(*each == MPI_COMM_NULL, fails);
+        if (!fails) {
+          EXPECT_EQ(MPI_Comm_free(each), MPI_SUCCESS);
+        }
+      }
+      EXPECT_EQ(MPI_Barrier(comm), MPI_SUCCESS);
+    }
+    EXPECT_EQ(MPI_Comm_free(&comm), fails ? 1234 : MPI_SUCCESS) << "its value cannot be deleted";
+    failing.error = MPI_SUCCESS;
+    EXPECT_EQ(MPI_Comm_free(&comm), fails ? MPI_SUCCESS : MPI_ERR_COMM);
+    MPI_Datatype type = MPI_DATATYPE_NULL, copy = MPI_INT;
+    failing.error = 1234;
+    EXPECT_EQ(MPI_Type_contiguous(2, MPI_INT, &type), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_create_keyval(copy_next<MPI_Datatype>, MPI_TYPE_NULL_DELETE_FN, &of_types, &failing),
+              MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_set_attr(type, of_types, &value), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_dup(type, &copy), 1234);
+    EXPECT_EQ(copy, MPI_DATATYPE_NULL);
+    EXPECT_EQ(MPI_Type_free(&type), MPI_SUCCESS);
+  });
+}
+
 TEST(mpi_attributes, a_duplicate_has_copies_which_end_with_it) {
   run_ranks(2, [](numbers_of_rank) {
     journal calls;
@@ -253,6 +298,38 @@ TEST(mpi_attributes, finalize_deletes_those_of_self_first_the_last_one_before_th
     EXPECT_EQ(calls.deleted, (std::vector<void*>{&values[2], &values[1], &values[0]}));
     mpi::be_thread_of(nullptr);
   });
+}
+
+// Sets attributes of one more key, as often as the extra state says.
+struct chain {
+  int left;
+  int deleted = 0;
+};
+int set_another(MPI_Comm comm, int, void*, void* extra) {
+  chain& all = *static_cast<chain*>(extra);
+  ++all.deleted;
+  if (all.left-- <= 0) return MPI_SUCCESS;
+  int key = 0;
+  EXPECT_EQ(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_another, &key, extra), MPI_SUCCESS);
+  EXPECT_EQ(MPI_Comm_set_attr(comm, key, nullptr), MPI_SUCCESS);
+  return MPI_Comm_free_keyval(&key);
+}
+
+TEST(mpi_attributes, finalize_deletes_those_that_callbacks_set_a_hundred_times) {
+  for (const int left : {0, 1, 5, 1'000'000}) {
+    test::local_job{1}.run([left](runtime& rt) {
+      mpi::rank_slot slot{.given = &rt};
+      mpi::be_thread_of(&slot);
+      EXPECT_EQ(MPI_Init(nullptr, nullptr), MPI_SUCCESS);
+      chain all{.left = left};
+      int key = 0;
+      EXPECT_EQ(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, set_another, &key, &all), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+      EXPECT_EQ(all.deleted, std::min(left + 1, 100));
+      mpi::be_thread_of(nullptr);
+    });
+  }
 }
 
 int fail_at_the_end(MPI_Comm, int, void*, void*) { return MPI_ERR_OTHER; }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "mpi/communicator/machines.hpp"
 #include "mpi/ranks.hpp"
 #include "support/random_seed.hpp"
 
@@ -166,6 +167,38 @@ TEST(mpi_many_communicators, split_types_find_shared_memory_and_hardware_by_its_
     EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, 1, 0, MPI_INFO_NULL, &made), MPI_ERR_ARG);
     EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_NULL, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made), MPI_ERR_COMM);
   });
+}
+
+TEST(mpi_many_communicators, a_part_by_type_has_the_hints_of_the_info) {
+  run_ranks(2, [](numbers_of_rank) {
+    MPI_Info given = MPI_INFO_NULL, found = MPI_INFO_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    EXPECT_EQ(MPI_Info_create(&given), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Info_set(given, "mpi_assert_exact_length", "true"), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, given, &made), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Info_free(&given), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_get_info(made, &found), MPI_SUCCESS);
+    for (const char* key : {"mpi_assert_exact_length", "mpi_assert_no_any_tag"}) {
+      std::array<char, 8> value{};
+      int length = 8, flag = 0;
+      EXPECT_EQ(MPI_Info_get_string(found, key, &length, value.data(), &flag), MPI_SUCCESS);
+      EXPECT_STREQ(value.data(), std::string_view{key} == "mpi_assert_exact_length" ? "true" : "false");
+    }
+    EXPECT_EQ(MPI_Info_free(&found), MPI_SUCCESS);
+    EXPECT_EQ(taken_size(made), 2);
+  });
+}
+
+TEST(mpi_many_communicators, members_with_a_machine_or_a_node_in_common_are_on_one_machine) {
+  using members = std::vector<mpi::machine_of_member>;
+  using numbers = std::vector<std::uint32_t>;
+  const auto of = [](const members& all) { return mpi::numbers_of_machines(all); };
+  EXPECT_EQ(of({}), numbers{});
+  EXPECT_EQ(of({{7, 0}, {7, 1}, {8, 2}, {7, 3}}), (numbers{0, 0, 2, 0})) << "a transport without shared memory";
+  EXPECT_EQ(of({{7, 0}, {8, 1}, {9, 0}, {8, 2}}), (numbers{0, 1, 0, 1})) << "containers that share memory";
+  EXPECT_EQ(of({{0, 0}, {0, 1}, {0, 0}}), (numbers{0, 1, 0})) << "no machine is known";
+  EXPECT_EQ(of({{7, 0}, {8, 1}, {9, 2}, {9, 1}, {7, 2}}), (numbers{0, 0, 0, 0, 0})) << "all by way of others";
+  EXPECT_EQ(mpi::own_machine(), mpi::own_machine());
 }
 
 }  // namespace

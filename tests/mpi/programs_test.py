@@ -89,6 +89,15 @@ class Programs(unittest.TestCase):
             for sizes in ((4, 4, 4, 8), (8, 8, 8, 16), (4, 8, 4, 8)):
                 self.assertEqual(self.ends_well(ranks, types, *sizes), [], sizes)
 
+    def test_the_environment_is_the_same_at_all_times_and_ranks_of_a_machine_are_together(self):
+        program = self.made("environment")
+        result = run(program)
+        self.assertEqual((result.returncode, result.stdout), (0, "1 of 1\n"), result.stderr)
+        self.assertEqual(self.ends_well(3, program), ["3 of 3"] * 3)
+        result = run(BUILD / "bin/weft-run", "-n", 3, "-x", "WEFT_TRANSPORT=ofi", program)
+        if "WEFT_TRANSPORT=ofi" not in result.stderr:  # the library has this transport, which shares no memory
+            self.assertEqual((result.returncode, result.stdout), (0, "3 of 3\n" * 3), result.stderr)
+
     def test_the_wrapper_of_cxx_compiles_the_header_and_links(self):
         output = Path(self.folder.name) / "hello-of-cxx"
         result = run(BUILD / "bin/weft-mpicxx", "-x", "c++", SOURCE / "hello.c", "-o", output)

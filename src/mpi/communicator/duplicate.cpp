@@ -72,26 +72,29 @@ int duplicate_as(rank_state& rank, communicator& of, const communicator_hints* h
   agreeing(all, hints).run(of.members);
   communicator& made = make_copy(rank, of, all, hints, {});
   const int error = copy_attributes(rank, of, made);
-  if (error == MPI_SUCCESS) {
-    *out = handle_of(rank, made);
-  } else {
-    made.remove_reference();
-  }
+  *out = error == MPI_SUCCESS ? handle_of(rank, made) : MPI_COMM_NULL;
+  if (error != MPI_SUCCESS) made.remove_reference();
   return error;
 }
 
 int start_duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out,
                        MPI_Request* handle) {
   auto copy = std::make_unique<pending_copy>(of, proposal_of(rank, of, hints), hints);
-  if (const int error = copy->copy_attributes_of(rank, of); error != MPI_SUCCESS) return error;
+  const int failed_copy = copy->copy_attributes_of(rank, of);
   request& one = rank.requests.acquire(&of, request_operation::collective);
   pending_copy& kept = *copy;
   one.owned = copy.release();
   *out = kept.handle();
-  return begin(rank, one, handle, [&] {
+  const int error = begin(rank, one, handle, [&] {
     static_cast<void>(agreeing(kept.agreed, hints).post(of.members, rank.signals, options_of_start, &one));
     return MPI_SUCCESS;
   });
+  if (failed_copy == MPI_SUCCESS) return error;
+  // The others need this member to agree: a request that the program does not get, which makes no communicator.
+  if (error == MPI_SUCCESS) rank.requests.release_when_done(one);
+  *out = MPI_COMM_NULL;
+  *handle = MPI_REQUEST_NULL;
+  return failed_copy;
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ int start(rank_slot& slot, int level) {
   return MPI_SUCCESS;
 }
 
+// A callback may set attributes, which are deleted in the next round; callbacks that set them again and again end
+// nothing.
+int delete_attributes_of_self(rank_state& rank) noexcept {
+  constexpr int rounds_max = 100;
+  int error = MPI_SUCCESS;
+  for (int round = 0; round < rounds_max && error == MPI_SUCCESS && has_attributes(rank, rank.self); ++round)
+    error = delete_attributes(rank, rank.self);
+  return error;
+}
+
 // Of an error of MPI_Finalize. The rank ends also where a handler throws.
 int raise_at_end(rank_state& rank, communicator* comm, int error) noexcept {
   if (error == program_has_thrown) return error;
@@ -44,7 +54,7 @@ int raise_at_end(rank_state& rank, communicator* comm, int error) noexcept {
 int end_rank(rank_slot& slot) noexcept {
   rank_state& rank = *slot.state;
   // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
-  int result = delete_attributes(rank, rank.self);
+  int result = delete_attributes_of_self(rank);
   if (result != MPI_SUCCESS) result = raise_at_end(rank, &rank.self, result);
   const int error = end_operations(rank);
   if (error != MPI_SUCCESS) {

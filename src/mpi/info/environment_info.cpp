@@ -6,9 +6,11 @@
 
 #include <array>
 #include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
@@ -25,9 +27,22 @@ std::vector<std::string> arguments_of_process() {
   return out;
 }
 
+// As the launcher says it. The job itself is not known before MPI_Init and after MPI_Finalize. Ranks that are threads
+// know it by their runtime.
+std::string number_of_processes() {
+  if (const weft::runtime* const given = current_slot().given) return std::to_string(given->size());
+  const auto has = [](const char* name) { return std::getenv(name) != nullptr; };
+  const char* const boot = std::getenv("WEFT_BOOT");
+  const std::string_view kind = boot != nullptr ? boot : "";
+  const bool is_by_file = kind == "file" || has("WEFT_BOOT_DIR"), is_by_pmi = has("PMI_FD");
+  if (kind == "single" || (!is_by_file && !is_by_pmi)) return "1";
+  const char* const size = std::getenv(is_by_file ? "WEFT_SIZE" : "PMI_SIZE");
+  return size != nullptr ? size : "1";
+}
+
 }  // namespace
 
-void add_environment(info& to, const rank_state* rank, int argc, const char* const* argv) {
+void add_environment(info& to, int argc, const char* const* argv) {
   // A longer value could not be a value of MPI.
   const auto add = [&to](const char* key, const std::string& value) {
     if (value.size() < MPI_MAX_INFO_VAL) to.set(key, value);
@@ -39,7 +54,7 @@ void add_environment(info& to, const rank_state* rank, int argc, const char* con
       rest.append(each > 1 ? " " : "").append(argv[each]);
     if (argc > 1) add("argv", rest);
   }
-  if (rank != nullptr) add("maxprocs", std::to_string(rank->runtime.size()));
+  add("maxprocs", number_of_processes());
   std::array<char, PATH_MAX> text{};
   if (gethostname(text.data(), text.size() - 1) == 0) add("host", text.data());
   utsname system{};
@@ -47,7 +62,7 @@ void add_environment(info& to, const rank_state* rank, int argc, const char* con
   if (getcwd(text.data(), text.size()) != nullptr) add("wdir", text.data());
 }
 
-info* environment_info::get(const rank_state& rank) noexcept {
+info* environment_info::get() noexcept {
   const std::lock_guard locked{mutex_};
   if (made_ != nullptr) return made_.get();
   const int error = guarded([&] {
@@ -55,7 +70,7 @@ info* environment_info::get(const rank_state& rank) noexcept {
     const std::vector<std::string> arguments = arguments_of_process();
     std::vector<const char*> argv;
     for (const std::string& each : arguments) argv.push_back(each.c_str());
-    add_environment(*made, &rank, static_cast<int>(argv.size()), argv.data());
+    add_environment(*made, static_cast<int>(argv.size()), argv.data());
     made_ = std::move(made);
     return MPI_SUCCESS;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an info object tells of the environment in which the program runs: MPI_INFO_ENV, MPI_Info_create_env.
+// The environment in which the program runs, as an info object: MPI_INFO_ENV, MPI_Info_create_env.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace weft::mpi {
 
-/// Adds command, argv, host, arch, wdir, and maxprocs if there is a rank (MPI 5.0, 11.2.1). `argv` may be null.
-/// **Errors**: std::bad_alloc.
-void add_environment(info& to, const rank_state* rank, int argc, const char* const* argv);
+/// Adds command, argv, maxprocs, host, arch and wdir (MPI 5.0, 11.2.1): the same before MPI_Init, after it, and after
+/// MPI_Finalize. `argv` may be null. **Errors**: std::bad_alloc.
+void add_environment(info& to, int argc, const char* const* argv);
 
 /// MPI_INFO_ENV of a rank, which is made when the rank first uses it. **Threads**: any, several at once.
 class environment_info {
  public:
   /// Null: there is no memory.
-  [[nodiscard]] info* get(const rank_state& rank) noexcept;
+  [[nodiscard]] info* get() noexcept;
 
  private:
   std::mutex mutex_;

@@ -33,10 +33,10 @@ int create_info(MPI_Info* made) noexcept {
   });
 }
 
-int create_info(const rank_state* rank, int argc, const char* const* argv, MPI_Info* made) noexcept {
+int create_info(int argc, const char* const* argv, MPI_Info* made) noexcept {
   return guarded([&] {
     auto out = std::make_unique<info>();
-    add_environment(*out, rank, argc, argv);
+    add_environment(*out, argc, argv);
     *made = handle_of(std::move(out));
     return MPI_SUCCESS;
   });

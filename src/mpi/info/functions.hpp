@@ -10,7 +10,7 @@ class info;
 struct rank_state;
 
 int create_info(MPI_Info* made) noexcept;
-int create_info(const rank_state* rank, int argc, const char* const* argv, MPI_Info* made) noexcept;
+int create_info(int argc, const char* const* argv, MPI_Info* made) noexcept;
 int duplicate_info(const info& of, MPI_Info* made) noexcept;
 int free_info(rank_state* rank, MPI_Info* handle) noexcept;
 

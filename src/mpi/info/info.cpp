@@ -54,7 +54,7 @@ std::optional<std::string> info::key(std::size_t index) const {
 }
 
 info* find_info(rank_state* rank, MPI_Info handle) noexcept {
-  if (handle == MPI_INFO_ENV && rank != nullptr) return rank->environment.get(*rank);
+  if (handle == MPI_INFO_ENV && rank != nullptr) return rank->environment.get();
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<info*>(handle);
   return found->kind_ == object_kind::info ? found : nullptr;

@@ -132,6 +132,12 @@ int attribute_keys<Handle>::copy(const attribute_list<Handle>& of, Handle handle
 }
 
 template <class Handle>
+bool attribute_keys<Handle>::has_any(const attribute_list<Handle>& list) noexcept {
+  const std::lock_guard locked{mutex_};
+  return !list.empty();
+}
+
+template <class Handle>
 int attribute_keys<Handle>::erase_all(attribute_list<Handle>& of, Handle handle) noexcept {
   return guarded([&] {
     attribute_list<Handle> all;  // users' functions may set others, which are not deleted

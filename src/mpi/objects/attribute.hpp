@@ -59,7 +59,9 @@ class attribute_keys {
 
   /// To an object that is made of another one. If a user's function fails, `to` has none.
   int copy(const attribute_list<Handle>& of, Handle handle, attribute_list<Handle>& to, Handle copied) noexcept;
-  /// Before the object ends: the attribute that was set last is deleted first.
+  [[nodiscard]] bool has_any(const attribute_list<Handle>& list) noexcept;
+  /// Before the object ends: the attribute that was set last is deleted first. Attributes that callbacks set meanwhile
+  /// stay.
   int erase_all(attribute_list<Handle>& of, Handle handle) noexcept;
 
  private:
@@ -104,6 +106,7 @@ int delete_attribute(rank_state& rank, const datatype& of, int key) noexcept;
 /// Of a duplicate. If a user's function fails, its error code is returned, and `to` has no attributes.
 int copy_attributes(rank_state& rank, communicator& from, communicator& to) noexcept;
 int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) noexcept;
+[[nodiscard]] bool has_attributes(rank_state& rank, const communicator& comm) noexcept;
 /// Before a handle is freed. If a user's function fails, its error code is returned: the handle is not to be freed.
 int delete_attributes(rank_state& rank, communicator& of) noexcept;
 int delete_attributes(rank_state& rank, const datatype& of) noexcept;

@@ -93,6 +93,10 @@ int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) 
   return error;
 }
 
+bool has_attributes(rank_state& rank, const communicator& comm) noexcept {
+  return rank.attributes.of_communicators.has_any(comm.attributes);
+}
+
 int delete_attributes(rank_state& rank, communicator& of) noexcept {
   return rank.attributes.of_communicators.erase_all(of.attributes, handle_of(rank, of));
 }

@@ -29,7 +29,7 @@ int type_dup(rank_state& rank, const datatype& old, MPI_Datatype* to) noexcept {
   const error_class failure = make_dup(&old, made);
   if (failure != error_class::success) return static_cast<int>(failure);
   const int error = copy_attributes(rank, old, *made);
-  if (error == MPI_SUCCESS) *to = handle_of(*made.release());
+  *to = error == MPI_SUCCESS ? handle_of(*made.release()) : MPI_DATATYPE_NULL;
   return error;
 }
 
