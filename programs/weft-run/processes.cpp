@@ -20,8 +20,9 @@ namespace {
 
 // A variable that another launcher, or the file boot, may have left in our environment: it would contradict ours.
 bool belongs_to_another_job(std::string_view entry) {
-  static constexpr std::array<std::string_view, 10> prefixes{
-      "PMI_",           "PMIX_",          "OMPI_COMM_WORLD_", "MPI_LOCAL",  "WEFT_BOOT=",
+  static constexpr std::array<std::string_view, 17> prefixes{
+      "PMI_",           "PMIX_",          "OMPI_COMM_WORLD_", "MPI_LOCAL",  "MV2_COMM_WORLD_", "SLURM_PROCID=",
+      "SLURM_LOCALID=", "PALS_RANKID=",   "PALS_LOCAL_",      "FLUX_TASK_", "JSM_NAMESPACE_",  "WEFT_BOOT=",
       "WEFT_BOOT_DIR=", "WEFT_BOOT_KEY=", "WEFT_RANK=",       "WEFT_SIZE=", "WEFT_RUN_"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return entry.starts_with(p); });
 }
@@ -38,6 +39,9 @@ void set_environment(const program_plan& plan, std::uint32_t rank, int pmi_fd) {
   set("PMI_RANK", rank);
   set("PMI_SIZE", plan.ranks);
   set("PMI_APPNUM", program_index(plan.programs, rank));
+  // Programs choose their accelerator by their number on the machine, and all ranks are on one.
+  for (const char* const name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"}) set(name, rank);
+  for (const char* const name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) set(name, plan.ranks);
   set("WEFT_LAUNCHER_PID", plan.launcher);
   if (!plan.ask_word.empty()) set("WEFT_RUN_ASK_WORD", plan.ask_word);
   ::setenv("WEFT_STUCK_AFTER", stuck_after, 0);  // unless the user has set it

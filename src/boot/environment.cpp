@@ -82,14 +82,15 @@ constexpr std::array launchers{
     launcher{"Cray PALS", {"PALS_RANKID", "PALS_SIZE"}, {"PALS_SIZE"}, start_with_weft_run},
     launcher{"MVAPICH2's mpirun_rsh", {"MV2_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_SIZE"}, start_with_weft_run},
     launcher{"IBM JSM", {"JSM_NAMESPACE_SIZE"}, {"JSM_NAMESPACE_SIZE"}, start_with_weft_run},
-    launcher{"an MPICH launcher whose PMI variables are missing",
-             {"MPI_LOCALNRANKS"},
-             {"MPI_LOCALNRANKS"},
-             "let mpiexec.hydra start the program itself, with its environment whole"},
+    // weft-run sets MPI_LOCALNRANKS, too.
     launcher{"weft-run, whose PMI variables are missing",
              {"WEFT_LAUNCHER_PID"},
              {},
              "let weft-run start the program itself, with its environment whole"},
+    launcher{"an MPICH launcher whose PMI variables are missing",
+             {"MPI_LOCALNRANKS"},
+             {"MPI_LOCALNRANKS"},
+             "let mpiexec.hydra start the program itself, with its environment whole"},
 };
 
 std::string found_in(const launcher& candidate, const variables& environment) {

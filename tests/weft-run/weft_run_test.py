@@ -258,14 +258,27 @@ class RanksThatSeeNoOther(unittest.TestCase):
 class Environment(unittest.TestCase):
     def test_ranks_learn_who_they_are_and_nothing_of_another_launcher(self):
         foreign = environment(PMI_PORT="x:1", PMIX_RANK="5", OMPI_COMM_WORLD_SIZE="9", WEFT_BOOT_DIR="/x",
-                              WEFT_BOOT_KEY="k", WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3")
+                              WEFT_BOOT_KEY="k", WEFT_RANK="1", WEFT_SIZE="2", MPI_LOCALNRANKS="3", SLURM_PROCID="4",
+                              SLURM_LOCALID="4", MV2_COMM_WORLD_LOCAL_RANK="4", PALS_LOCAL_RANKID="4", SLURM_JOB_ID="6",
+                              FLUX_TASK_LOCAL_ID="4", OMPI_COMM_WORLD_LOCAL_RANK="8")
         result = run("-n", 2, "-x", "ADDED=a=b", "env", env=foreign)
         lines = collections.Counter(result.stdout.splitlines())
-        for line in ["PMI_RANK=0", "PMI_RANK=1"]:
-            self.assertEqual(lines[line], 1)
-        for line in ["PMI_SIZE=2", "ADDED=a=b"]:
+        for name in ["PMI_RANK", "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"]:
+            self.assertEqual([lines[f"{name}={rank}"] for rank in range(2)], [1, 1])
+        for line in ["PMI_SIZE=2", "ADDED=a=b", "MPI_LOCALNRANKS=2", "OMPI_COMM_WORLD_LOCAL_SIZE=2", "SLURM_JOB_ID=6"]:
             self.assertEqual(lines[line], 2)
-        self.assertNotRegex(result.stdout, r"(?m)^(PMI_PORT|PMIX|OMPI|WEFT_BOOT|WEFT_RANK|WEFT_SIZE|MPI_LOCAL)")
+        self.assertNotRegex(result.stdout, r"(?m)^(PMI_PORT|PMIX|OMPI_COMM_WORLD_(SIZE|RANK)|WEFT_BOOT|WEFT_RANK|WEFT_SIZE|"
+                            r"SLURM_PROCID|SLURM_LOCALID|MV2_|PALS_|FLUX_)")
+
+    def test_the_user_may_set_the_local_rank(self):
+        result = run("-n", 2, "-x", "MPI_LOCALRANKID=0", "sh", "-c", 'echo "$MPI_LOCALRANKID $MPI_LOCALNRANKS"')
+        self.assertEqual(result.stdout, "0 2\n" * 2)
+
+    def test_a_rank_without_the_variables_of_pmi_is_told_that_weft_run_has_started_it(self):
+        for ranks in 1, 2:
+            result = run("-n", ranks, "env", "-u", "PMI_FD", "-u", "PMI_RANK", "-u", "PMI_SIZE", STEPS, "init")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("started by weft-run, whose PMI variables are missing", result.stderr)
 
     def test_no_descriptor_but_the_ranks_own_is_inherited(self):
         result = run("-n", 3, "sh", "-c", "ls /proc/self/fd | wc -l; echo $PMI_FD")
