@@ -37,9 +37,12 @@ class pmi1_client final : public bootstrap {
     if (::fstat(options.fd, &status) != 0 || !S_ISSOCK(status.st_mode)) {
       throw error{
           errc::boot_failed,
-          fmt::format("pmi1: rank {} of {}: PMI_FD={} is not an open socket; was the environment inherited from "
-                      "a rank by another program? (WEFT_BOOT=single runs it alone)",
-                      rank_, size_, options.fd)};
+          fmt::format(
+              "pmi1: rank {0} of {1}: PMI_FD={2} is not an open socket: a program between the launcher and this "
+              "one, such as a wrapper script, has closed descriptor {2}; let it pass that on (in Python: "
+              "subprocess with close_fds=False or pass_fds; sudo: -C), or wrap the launcher instead; a program "
+              "that is no rank, and has only inherited a rank's environment, runs alone with WEFT_BOOT=single",
+              rank_, size_, options.fd)};
     }
     server_ = base::descriptor{options.fd};
     ::fcntl(server_.get(), F_SETFD, FD_CLOEXEC);  // the launcher speaks to this process, not to its children

@@ -349,6 +349,17 @@ class Pmi(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("PMI_FD=99 is not an open socket", result.stderr)
 
+    def test_a_rank_behind_a_wrapper_that_closes_descriptors_is_told_so(self):
+        call = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:], close_fds={}))"
+        for wrapper in ([sys.executable, "-c", call.format(True)],
+                        ["bash", "-c", 'eval "exec $PMI_FD<&-"; exec "$@"', "bash"],
+                        ["bash", "-c", 'eval "exec $PMI_FD</dev/null"; exec "$@"', "bash"]):
+            result = run("-n", 2, *wrapper, STEPS, "init", "fence")
+            self.assertEqual(result.returncode, 1, wrapper)
+            self.assertRegex(result.stderr, r"rank \d of 2: PMI_FD=\d+ is not an open socket: a program between the launcher "
+                             r"and this one, such as a wrapper script, has closed descriptor \d+; let it pass that on")
+        self.assertEqual(run("-n", 2, sys.executable, "-c", call.format(False), STEPS, "init", "fence").returncode, 0)
+
     def test_a_launcher_of_another_kind_is_an_error(self):
         result = subprocess.run([STEPS, "init"], stderr=subprocess.PIPE, text=True, timeout=LIMIT,
                                 env=environment(OMPI_COMM_WORLD_SIZE="4", OMPI_COMM_WORLD_RANK="1", PMIX_RANK="1"))
