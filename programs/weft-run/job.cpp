@@ -72,6 +72,7 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
       server_{chosen.ranks, chosen.programs},
       reports_{chosen.ranks},
       running_(chosen.ranks),
+      failures_{chosen.ranks},
       answers_come_{may_answer(STDIN_FILENO)} {
   std::iota(running_.begin(), running_.end(), 0U);
   const sigset_t signals = forwarded_signals();
@@ -159,7 +160,8 @@ void job::refresh_watches() {
 
 int job::milliseconds_to_wait() const {
   std::optional<clock::time_point> next;
-  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_}) {
+  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_,
+                               failures_.look_again_at()}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
   if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for
@@ -257,7 +259,9 @@ void job::serve_pmi(std::uint32_t rank) {
       fail(std::clamp(*code & 255, 1, 255), fmt::format("rank {} asked for the end of the job", rank));
     }
   }
-  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) launched_.ranks[rank].pmi.close();
+  if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) return;
+  launched_.ranks[rank].pmi.close();
+  if (server_.is_in_use(rank)) failures_.note_left(rank);
 }
 
 void job::send_pmi_replies() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ask_word.hpp"
+#include "weft-run/failures.hpp"
 #include "weft-run/launch.hpp"
 #include "weft-run/messages.hpp"
 #include "weft-run/options.hpp"
@@ -104,11 +105,7 @@ class job {
   std::vector<std::uint32_t> running_;    // ranks, sorted
   std::vector<std::uint32_t> succeeded_;  // ranks that have ended with 0
 
-  struct failure {
-    std::uint32_t rank;
-    int status;
-  };
-  std::vector<failure> failures_;  // of this turn of the loop
+  failures failures_;
   std::optional<int> exit_code_;
   bool ending_ = false;
   bool all_gone_ = false;

@@ -50,6 +50,7 @@ void job::fail(int exit_code, const std::string& text) {
   if (ending_) return;
   ending_ = true;
   exit_code_ = exit_code;
+  failures_.note_reported();
   say(text);
   signal_ranks(SIGTERM);
   signal_ranks(SIGCONT);
@@ -92,9 +93,10 @@ void job::read_events() {
 void job::rank_ended(std::uint32_t rank, int status) {
   std::erase(running_, rank);
   if (exit_code_of(status) != 0) {
-    failures_.push_back({rank, status});
+    failures_.add({rank, status});
     return;
   }
+  failures_.note_end(rank);
   serve_pmi(rank);  // requests that it sent before it ended
   complain(server_.rank_ended(rank));
   succeeded_.insert(std::upper_bound(succeeded_.begin(), succeeded_.end(), rank), rank);
@@ -114,24 +116,22 @@ std::string job::describe_stragglers(double seconds) const {
                      name_with_verb(running_, "still runs", "still run"));
 }
 
-// Several ranks may be found dead together, in no order of time. One that a signal killed is more likely the cause than
-// one that noticed and gave up.
+// Several ranks may be found dead together, and a rank can notice the death of another one, and end, before that death
+// is seen here.
 void job::report_first_failure() {
-  if (failures_.empty()) return;
-  const auto killed =
-      std::find_if(failures_.begin(), failures_.end(), [](const failure& f) { return WIFSIGNALED(f.status); });
-  const bool is_killed = killed != failures_.end();
-  const failure first = is_killed ? *killed : failures_.front();
-  failures_.clear();
+  const std::optional<failure> first = failures_.take_first();
+  if (!first) return;
+  const std::string text = fmt::format("rank {} {}", first->rank, describe(first->status));
   if (ending_) {
-    // A rank can notice the death of another one, and end, before that death is seen here. `kill_at_`: none was killed
-    // by this job yet.
-    const bool is_cause = is_killed && kill_at_ && signals_seen_ == 0 && WTERMSIG(first.status) != SIGTERM;
-    if (is_cause) say(fmt::format("rank {} {}, which may be the cause", first.rank, describe(first.status)));
-    return;
+    // After a signal from outside, all end together, in any order. The other signals are those of this job.
+    const bool is_killed_here = WIFSIGNALED(first->status) && (!kill_at_ || WTERMSIG(first->status) == SIGTERM);
+    if (signals_seen_ > 0 || is_killed_here || !failures_.is_earlier(first->rank)) return;
+    failures_.note_reported(first->rank);
+    return say(text + ", which may be the cause");
   }
-  drain_rank(first.rank);
-  fail(exit_code_of(first.status), fmt::format("rank {} {}", first.rank, describe(first.status)));
+  drain_rank(first->rank);
+  fail(exit_code_of(first->status), text);
+  failures_.note_reported(first->rank);
 }
 
 void job::start_failed(std::uint32_t rank, start_step step, int problem) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes the steps that its arguments name, in their order, to see what a launcher makes of them:
-// init, fence, exit=N (as main does), quit=N (at once, without taking leave), crash, stay.
+// init, fence, ready (a line that says so), exit=N (as main does), quit=N (at once, without taking leave), crash, stay.
 // by script
 #include <unistd.h>
 
@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
         boot = weft::boot::process_bootstrap();
       else if (step == "fence")
         boot->fence();
+      else if (step == "ready")
+        static_cast<void>(std::puts("ready") + std::fflush(stdout));
       else if (step.starts_with("exit="))
         return std::stoi(step.substr(5));
       else if (step.starts_with("quit="))

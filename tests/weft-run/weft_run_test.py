@@ -411,6 +411,87 @@ class Signals(unittest.TestCase):
         self.assertEqual(job.returncode, 130)
 
 
+class FirstFailure(unittest.TestCase):
+    """The rank that failed first is named, and not a rank that has noticed it and ended, too."""
+
+    def start(self, *by_rank, stops=True):
+        """The job and its guardian are stopped once each rank has printed `ready`. Returns the processes of ranks, too."""
+        job = subprocess.Popen([WEFT_RUN, "-n", str(len(by_rank)), "sh", "-c", "ulimit -c 0; echo $PMI_RANK $$; " + BY_RANK, "sh", *by_rank],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                               stdin=subprocess.DEVNULL)
+        self.addCleanup(self.end, job)
+        lines = [job.stdout.readline() for _ in range(2 * len(by_rank))]
+        ranks = dict(map(int, line.split()) for line in lines if line != "ready\n")
+        guardian = int(Path(f"/proc/{ranks[0]}/stat").read_text().rpartition(")")[2].split()[1])
+        for process in (job.pid, guardian) if stops else ():
+            os.kill(process, signal.SIGSTOP)
+        return job, guardian, [ranks[rank] for rank in range(len(by_rank))]
+
+    def end(self, job):
+        if job.poll() is None:
+            job.kill()
+            job.send_signal(signal.SIGCONT)
+        job.communicate(timeout=LIMIT)
+
+    def kill(self, process, number):
+        os.kill(process, number)
+        state = Path(f"/proc/{process}/stat")
+        self.assertTrue(eventually(lambda: state.read_text().rpartition(")")[2].split()[0] == "Z"))
+
+    def go_on(self, job, *processes):
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+        return job.communicate(timeout=LIMIT)[1]
+
+    def test_of_ranks_that_are_found_dead_together(self):
+        steps = f"exec {STEPS} init fence ready stay"
+        for first in 0, 1, 2:
+            with self.subTest(first):
+                job, guardian, ranks = self.start(steps, steps, steps)
+                victims = [rank for rank in range(3) if rank != first]
+                self.kill(ranks[first], signal.SIGSEGV)
+                for rank in reversed(victims):
+                    self.kill(ranks[rank], signal.SIGABRT)
+                said = self.go_on(job, guardian, job.pid)
+                self.assertRegex(said, rf"\Aweft-run: rank {first} was killed by signal 11 [^\n]*\n\Z")
+                self.assertEqual(job.returncode, 128 + signal.SIGSEGV)
+
+    def test_where_it_ended_with_a_code_and_its_victim_by_a_signal(self):
+        # No programs of Weft: the guardian, which runs on, finds them dead in their order.
+        job, guardian, ranks = self.start("trap 'exit 3' USR1; echo ready; while :; do sleep 0.01; done",
+                                          "echo ready; exec sleep 1000")
+        os.kill(guardian, signal.SIGCONT)
+        os.kill(ranks[0], signal.SIGUSR1)
+        self.assertTrue(eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}")))
+        os.kill(ranks[1], signal.SIGABRT)
+        self.assertTrue(eventually(lambda: not os.path.exists(f"/proc/{ranks[1]}")))
+        self.assertEqual(self.go_on(job, job.pid), "weft-run: rank 0 failed: exit code 3\n")
+        self.assertEqual(job.returncode, 3)
+
+    def test_a_rank_that_a_signal_kills_after_the_first_failure_is_no_cause(self):
+        job, guardian, ranks = self.start("trap 'exit 3' USR1; echo ready; while :; do sleep 0.01; done",
+                                          "trap 'kill -ABRT $$' TERM; echo ready; while :; do sleep 0.01; done")
+        os.kill(ranks[0], signal.SIGUSR1)
+        said = self.go_on(job, guardian, job.pid)
+        self.assertEqual((job.returncode, said.splitlines()[0]), (3, "weft-run: rank 0 failed: exit code 3"))
+        self.assertNotIn("cause", said)
+
+    def test_a_rank_that_left_before_the_one_that_was_found_first_may_be_the_cause(self):
+        # Rank 0 is a wrapper, which ends when the job does; the connection of its program has hung up before.
+        wrapper = (f'trap "exit 5" TERM; {STEPS} init fence ready stay & eval "exec $PMI_FD>&-"; '
+                   "while :; do sleep 0.01; done")
+        job, _, ranks = self.start(f"exec bash -c '{wrapper}'", f"exec {STEPS} init fence ready stay", stops=False)
+        (program,) = [int(child) for child in Path(f"/proc/{ranks[0]}/task/{ranks[0]}/children").read_text().split()
+                      if Path(f"/proc/{child}/comm").read_text() == "boot_steps\n"]
+        os.kill(program, signal.SIGSEGV)
+        self.assertTrue(eventually(lambda: not os.path.exists(f"/proc/{program}")))
+        os.kill(ranks[1], signal.SIGABRT)
+        said = re.findall("(?m)^weft-run: .*$", job.communicate(timeout=LIMIT)[1])
+        self.assertEqual(said, ["weft-run: rank 1 was killed by signal 6 (Aborted)",
+                                "weft-run: rank 0 failed: exit code 5, which may be the cause"])
+        self.assertEqual(job.returncode, 128 + signal.SIGABRT)
+
+
 class NothingIsLeft(unittest.TestCase):
     # Children, a child in a session of its own, and one whose parent has gone.
     FAMILY = 'sleep 1000 & setsid sleep 1000 & (setsid sh -c "sleep 1000 & exit 0" &); echo ready; '
