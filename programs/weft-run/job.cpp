@@ -161,7 +161,7 @@ void job::refresh_watches() {
 int job::milliseconds_to_wait() const {
   std::optional<clock::time_point> next;
   for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_,
-                               failures_.look_again_at()}) {
+                               failures_.look_again_at(), other_mpi_.look_at()}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
   if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for

@@ -13,6 +13,7 @@
 #include "weft-run/launch.hpp"
 #include "weft-run/messages.hpp"
 #include "weft-run/options.hpp"
+#include "weft-run/other_mpi.hpp"
 #include "weft-run/output.hpp"
 #include "weft-run/pmi_server.hpp"
 #include "weft-run/reports.hpp"
@@ -70,13 +71,12 @@ class job {
   // job_end.cpp: the ends of a job
   void read_events();
   void rank_ended(std::uint32_t rank, int status);
+  void warn_of_other_mpi(std::uint32_t rank);
   void ranks_are_gone();
   void leave_held_streams();
   void watch_stragglers();
-  [[nodiscard]] std::string describe_stragglers(double seconds) const;
   // job_report.cpp: the events for which ranks wait
   [[nodiscard]] bool may_answer_to_asks(std::uint32_t rank) const;
-  [[nodiscard]] bool have_all_reported() const;
   void show_reports();
   void end_after_reports(int exit_code, const std::string& text);
   void check_reports();
@@ -96,6 +96,7 @@ class job {
   sink* errors_;  // output_ itself, where both are one file
   launched_job launched_;
   pmi_server server_;
+  other_mpi other_mpi_;
   base::ask_word asks_;
   reports reports_;
   descriptor epoll_;

@@ -28,6 +28,12 @@ std::string name_with_verb(const std::vector<std::uint32_t>& ranks, const char* 
   return fmt::format("{} {}", name_ranks(ranks), ranks.size() == 1 ? of_one : of_several);
 }
 
+std::string describe_stragglers(const std::vector<std::uint32_t>& ended, const std::vector<std::uint32_t>& running,
+                                double seconds) {
+  return fmt::format("{} ended with exit code 0, and {} s later {}", name_with_verb(ended, "has", "have"), seconds,
+                     name_with_verb(running, "still runs", "still run"));
+}
+
 }  // namespace
 
 std::string name_ranks(const std::vector<std::uint32_t>& ranks) {
@@ -92,15 +98,25 @@ void job::read_events() {
 
 void job::rank_ended(std::uint32_t rank, int status) {
   std::erase(running_, rank);
+  serve_pmi(rank);  // requests that it sent before it ended
+  warn_of_other_mpi(rank);
   if (exit_code_of(status) != 0) {
     failures_.add({rank, status});
     return;
   }
   failures_.note_end(rank);
-  serve_pmi(rank);  // requests that it sent before it ended
   complain(server_.rank_ended(rank));
   succeeded_.insert(std::upper_bound(succeeded_.begin(), succeeded_.end(), rank), rank);
   watch_stragglers();
+}
+
+// Said when the first rank ends, before the line that it has failed.
+void job::warn_of_other_mpi(std::uint32_t rank) {
+  if (ending_ || server_.ever_used()) return other_mpi_.stop();
+  const auto line = other_mpi_.take_line(options_.programs[program_index(options_.programs, rank)], rank);
+  if (!line) return;
+  drain_rank(rank);
+  say(*line);
 }
 
 // A rank may end with 0 in the middle of a job: ranks that wait for its messages then wait for ever. Other ranks have
@@ -109,11 +125,6 @@ void job::watch_stragglers() {
   const bool over = running_.empty();
   notice_at_ = over || options_.notice_s == 0 ? std::nullopt : std::optional{after(options_.notice_s)};
   linger_at_ = over || options_.linger_s == 0 ? std::nullopt : std::optional{after(options_.linger_s)};
-}
-
-std::string job::describe_stragglers(double seconds) const {
-  return fmt::format("{} ended with exit code 0, and {} s later {}", name_with_verb(succeeded_, "has", "have"), seconds,
-                     name_with_verb(running_, "still runs", "still run"));
 }
 
 // Several ranks may be found dead together, and a rank can notice the death of another one, and end, before that death
@@ -220,20 +231,24 @@ void job::take_signal(int signal, bool by_terminal) {
 
 void job::check_deadlines() {
   const auto now = clock::now();
+  if (server_.ever_used()) other_mpi_.stop();
+  other_mpi_.look(launched_.guardian);
   if (timeout_at_ && now >= *timeout_at_) {
     timeout_at_.reset();
     if (!all_gone_) {
+      if (!running_.empty()) warn_of_other_mpi(running_.front());
       end_after_reports(exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s));
     }
   }
   if (notice_at_ && now >= *notice_at_) {
     notice_at_.reset();
-    if (!ending_) say(describe_stragglers(options_.notice_s) + "; --linger SECONDS ends such a job");
+    if (!ending_)
+      say(describe_stragglers(succeeded_, running_, options_.notice_s) + "; --linger SECONDS ends such a job");
     options_.notice_s = 0;  // once is enough
   }
   if (linger_at_ && now >= *linger_at_) {
     linger_at_.reset();
-    end_after_reports(exit_timeout, describe_stragglers(options_.linger_s) + "; ending the job");
+    end_after_reports(exit_timeout, describe_stragglers(succeeded_, running_, options_.linger_s) + "; ending the job");
   }
   if (kill_at_ && now >= *kill_at_) {
     kill_at_.reset();

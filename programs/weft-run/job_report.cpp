@@ -17,18 +17,14 @@ constexpr std::chrono::seconds patience{2};
 
 bool job::may_answer_to_asks(std::uint32_t rank) const { return options_.asks && server_.is_in_use(rank); }
 
-bool job::have_all_reported() const {
-  return std::all_of(running_.begin(), running_.end(),
-                     [&](std::uint32_t rank) { return reports_.is_complete(rank) || !may_answer_to_asks(rank); });
-}
-
 // Called once in each turn of the loop.
 void job::check_reports() {
   if (reports_.has_some() && !reports_at_) {
     reports_at_ = clock::now() + patience;
     asks_.ask(base::ask_word::request::join);
   }
-  if (!reports_at_ || (!have_all_reported() && clock::now() < *reports_at_)) return;
+  const auto is_silent = [&](std::uint32_t rank) { return may_answer_to_asks(rank) && !reports_.is_complete(rank); };
+  if (!reports_at_ || (std::ranges::any_of(running_, is_silent) && clock::now() < *reports_at_)) return;
   reports_at_.reset();
   show_reports();
   if (end_after_reports_ && !ending_) fail(end_after_reports_->exit_code, end_after_reports_->text);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string_view>
 
@@ -163,6 +164,16 @@ std::multimap<pid_t, pid_t> read_family_tree() {
   return children;
 }
 
+// The kernel's own list; false where it has none.
+bool add_children(pid_t parent, std::vector<pid_t>& found) {
+  std::ifstream file{fmt::format("/proc/{0}/task/{0}/children", parent)};
+  if (!file) return false;
+  for (pid_t child = 0; file >> child;) found.push_back(child);
+  return true;
+}
+
+}  // namespace
+
 std::vector<pid_t> descendants_of(pid_t ancestor) {
   const auto tree = read_family_tree();
   std::vector<pid_t> found{ancestor};
@@ -174,7 +185,20 @@ std::vector<pid_t> descendants_of(pid_t ancestor) {
   return found;
 }
 
-}  // namespace
+std::vector<pid_t> listed_descendants_of(pid_t ancestor, std::size_t max) {
+  std::vector<pid_t> found{ancestor};
+  for (std::size_t i = 0; i < found.size() && found.size() <= max; ++i) {
+    // A process that is gone has no list, either.
+    if (!add_children(found[i], found) && i == 0) {
+      found = descendants_of(ancestor);
+      if (found.size() > max) found.resize(max);
+      return found;
+    }
+  }
+  found.erase(found.begin());
+  if (found.size() > max) found.resize(max);
+  return found;
+}
 
 void signal_family(pid_t parent, pid_t group, int signal) noexcept {
   std::vector<pid_t> family;

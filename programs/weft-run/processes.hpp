@@ -57,6 +57,12 @@ struct start_failure {
 [[nodiscard]] pid_t start_rank(const program_plan& plan, const binding& bind, std::uint32_t rank, const rank_ends& ends,
                                start_failure& failure);
 
+/// All living descendants of a process.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t ancestor);
+/// The same by the list of children that a thread has in /proc, which costs less; children of threads other than a
+/// process's first are missing. At most `max`.
+[[nodiscard]] std::vector<pid_t> listed_descendants_of(pid_t ancestor, std::size_t max);
+
 /// Sends `signal` to `parent` and to its descendants in process group `group`.
 void signal_family(pid_t parent, pid_t group, int signal) noexcept;
 

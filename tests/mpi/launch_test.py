@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from outside import NAMES, PROGRAMS, WEFT_RUN, OutsideTest, environment, run  # noqa: E402
+from outside import LIBRARY, NAMES, PROGRAMS, WEFT_RUN, OutsideTest, environment, run  # noqa: E402
 
 HYDRA = shutil.which("mpiexec.hydra")
 SHOW = 'echo "$PMI_RANK of $PMI_SIZE: $* $ONE $ALL"'
@@ -144,6 +144,63 @@ class Mpiexec(OutsideTest):
         for name in ("mpiexec", "mpirun"):
             self.assertRegex(self.succeeds(NAMES / name, "--version")[0], r"^mpiexec of Weft \d")
             self.assertIn("-genv NAME VALUE", run(NAMES / name, "-h").stdout)
+
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+@unittest.skipUnless(COMPILER, "there is no C compiler")
+class OtherLibraries(OutsideTest):
+    """Programs of an MPI library that speaks no protocol of Weft's launcher: each rank is a job of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.library = cls.folder / "libmpi.so.40"
+        cls.program = cls.folder / "program"
+        (cls.folder / "library.c").write_text("int MPI_Init(int* a, char*** b) { return a != 0 && b != 0; }\n")
+        (cls.folder / "program.c").write_text("int MPI_Init(int*, char***);\n"
+                                              "int main(int n, char** a) { MPI_Init(0, 0); return n > 1 ? a[1][0] - '0' : 0; }\n")
+        for command in ((COMPILER, "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "library.c", "-o", cls.library),
+                        (COMPILER, "program.c", "-o", cls.program, cls.library, f"-Wl,-rpath,{cls.folder}")):
+            result = run(*command, cwd=cls.folder)
+            assert result.returncode == 0, result.stderr
+
+    LINE = (r"weft-run: rank \d uses another MPI library \([^\n]*libmpi\.so\.40\), and no rank has joined this job: each rank is "
+            r"a job of its own; start it with the launcher of that library, or compile it with weft-mpicc\n")
+
+    def test_a_rank_that_uses_one_is_named_in_one_line_and_the_exit_code_stays(self):
+        for launcher in ((NAMES / "mpiexec", "-n", 3), (WEFT_RUN, "-n", 1)):
+            result = run(*launcher, self.program)
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, rf"\A{self.LINE}\Z")
+        result = run(WEFT_RUN, "-n", 2, self.program, 7)
+        self.assertEqual(result.returncode, 7)
+        self.assertRegex(result.stderr, rf"\A{self.LINE}weft-run: rank \d failed: exit code 7\n\Z")
+        result = run(WEFT_RUN, "-n", 2, self.program.name, env=environment(PATH=f"{self.folder}:/usr/bin:/bin"))
+        self.assertRegex(result.stderr, rf"\A{self.LINE}\Z")
+        result = run(WEFT_RUN, "-n", 2, "-wdir", self.folder, f"./{self.program.name}")
+        self.assertRegex(result.stderr, rf"\A{self.LINE}\Z")
+        self.assertEqual(run(WEFT_RUN, "-q", "-n", 2, self.program).stderr, "")
+
+    def test_so_is_one_whose_interpreter_has_loaded_it(self):
+        load = f"import ctypes, time; ctypes.CDLL('{self.library}'); time.sleep(1)"
+        for program in ((sys.executable, "-c", load), ("sh", "-c", 'true; "$@"; true', "sh", sys.executable, "-c", load)):
+            result = run(NAMES / "mpiexec", "-n", 2, *program)
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, rf"\A{self.LINE}\Z")
+
+    def test_nothing_is_said_of_other_programs_and_where_a_rank_has_joined(self):
+        hello_program = self.compiled("hello.c")
+        self.assertEqual(self.succeeds(NAMES / "mpiexec", "-n", 2, "sh", "-c", "sleep 0.1; echo x"), ["x", "x"])
+        self.assertEqual(self.succeeds(NAMES / "mpiexec", "-n", 2, hello_program), hello(2))
+        # Weft's own library, before MPI_Init.
+        own = f"import ctypes, time; ctypes.CDLL('{LIBRARY}'); time.sleep(0.3)"
+        self.assertEqual(self.succeeds(WEFT_RUN, "-n", 1, sys.executable, "-c", own), [])
+        self.assertEqual(self.succeeds(WEFT_RUN, "-n", 2, "sh", "-c", 'test $PMI_RANK = 0 || exit 0; LD_PRELOAD="$1" sleep 0.3',
+                                       "sh", LIBRARY), [])
+        self.assertEqual(self.succeeds(WEFT_RUN, "-n", 1, "sh", "-c", '"$1" && exec "$2"', "sh", hello_program, self.program),
+                         hello(1))
 
 
 class Wrapper(OutsideTest):
