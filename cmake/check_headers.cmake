@@ -49,6 +49,9 @@ endforeach()
 
 add_library(check_headers OBJECT EXCLUDE_FROM_ALL ${checks})
 target_compile_options(check_headers PRIVATE -O0 -g0)
+if(WEFT_SANITIZE)
+  target_compile_options(check_headers PRIVATE -fno-sanitize=all)
+endif()
 if(NOT WEFT_LONG)
   # What a header lacks of these is missed then, where no source misses it either; all else is not.
   set_target_properties(check_headers PROPERTIES DISABLE_PRECOMPILE_HEADERS OFF)

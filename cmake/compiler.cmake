@@ -26,6 +26,6 @@ if(WEFT_SANITIZE)
 endif()
 
 # Parsing these takes most of the time of a typical source. Precompiled once, they are what every source of a target sees
-# first; that each file includes what it uses is shown by builds without it (preset clang).
+# first; that each file includes what it uses is shown by builds without it (WEFT_ALONE, preset clang).
 set(WEFT_COMMON_HEADERS <algorithm> <array> <atomic> <chrono> <cstring> <functional> <map> <memory> <mutex> <optional>
   <span> <string> <string_view> <thread> <vector> <fmt/format.h>)

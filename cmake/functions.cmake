@@ -47,8 +47,8 @@ function(weft_compile_alone source)
 endfunction()
 
 # weft_compile_together(target COUNT source...)
-# Compiles so many sources of a folder at once, which parse the same headers. Each source is right alone, too: stage clang
-# compiles those so that have changed, and with --long all.
+# Compiles so many sources of a folder at once, which parse the same headers. Each source is right alone, too: stage asan
+# compiles those so that have changed, stage clang all.
 function(weft_compile_together target count)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEFT_UNITY} UNITY_BUILD_MODE GROUP)
   set(before "")

@@ -3,7 +3,8 @@
 """The seeds of a run of tests: some that its commit draws, so that each commit tries others, and those that ever failed.
 
 tools/drawn_seeds.py          prints what this commit draws
-tests/kept_seeds.json         {name of a test: seeds that failed once}; each of its runs takes them, too
+tests/kept_seeds.json         {name of a test: {seed that failed once: the part of the test that failed, or "" for all of it}};
+                              each run of the test takes them, too
 """
 
 import json
@@ -25,7 +26,8 @@ def first_of_commit(root=ROOT):
 
 
 def kept(name, root=ROOT):
-    return json.loads((root / KEPT).read_text())[name]
+    """{seed: part of the test}"""
+    return {int(seed): part for seed, part in json.loads((root / KEPT).read_text())[name].items()}
 
 
 def seeds_of_run(name, count, root=ROOT):

@@ -7,21 +7,15 @@
 // all later receives. Costs nothing in other builds.
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_TELLS_OUTSIDE_ORDER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WEFT_TELLS_OUTSIDE_ORDER 1
-#endif
-#endif
+#include "base/sanitizer.hpp"
 
-#ifdef WEFT_TELLS_OUTSIDE_ORDER
+#ifdef WEFT_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace weft::base {
 
-#ifdef WEFT_TELLS_OUTSIDE_ORDER
+#ifdef WEFT_THREAD_SANITIZER
 inline char outside_world;
 
 /// Before a message goes out.

@@ -5,10 +5,10 @@
 
 #include "base/assertion.hpp"
 
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#elif defined(WEFT_FIBERS_THREAD_SANITIZER)
+#elif defined(WEFT_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -146,7 +146,7 @@ constexpr std::size_t frame_words = 9, function_at = 3, argument_at = 2, begin_a
 context::context() noexcept = default;
 
 context::~context() {
-#if defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_THREAD_SANITIZER)
   if (bytes_ != 0 && shadow_ != nullptr) __tsan_destroy_fiber(shadow_);
 #endif
 }
@@ -160,10 +160,10 @@ void context::prepare([[maybe_unused]] std::byte* bottom, std::byte* top, void (
   frame[argument_at] = reinterpret_cast<std::uintptr_t>(argument);
   frame[begin_at] = reinterpret_cast<std::uintptr_t>(&weft_fiber_begin);
   pointer_ = frame;
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER) || defined(WEFT_THREAD_SANITIZER)
   bottom_ = bottom;
   bytes_ = static_cast<std::size_t>(top - bottom);
-#if defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_THREAD_SANITIZER)
   if (shadow_ != nullptr) __tsan_destroy_fiber(shadow_);
   shadow_ = __tsan_create_fiber(0);
 #else
@@ -172,7 +172,7 @@ void context::prepare([[maybe_unused]] std::byte* bottom, std::byte* top, void (
 #endif
 }
 
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
 void forget_frames(std::byte* bottom, std::byte* top) noexcept {
   __asan_unpoison_memory_region(bottom, static_cast<std::size_t>(top - bottom));
 }
@@ -181,7 +181,7 @@ void context::leave_for(context& to, void** shadow) noexcept {
   __sanitizer_start_switch_fiber(shadow, to.bottom_, to.bytes_);
 }
 void context::arrived() noexcept { __sanitizer_finish_switch_fiber(shadow_, &from_->bottom_, &from_->bytes_); }
-#elif defined(WEFT_FIBERS_THREAD_SANITIZER)
+#elif defined(WEFT_THREAD_SANITIZER)
 void context::leave_for(context& to, void** /*shadow*/) noexcept {
   if (shadow_ == nullptr) shadow_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(to.shadow_, 0);

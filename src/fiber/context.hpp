@@ -7,17 +7,7 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_FIBERS_ADDRESS_SANITIZER 1
-#elif defined(__SANITIZE_THREAD__)
-#define WEFT_FIBERS_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_FIBERS_ADDRESS_SANITIZER 1
-#elif __has_feature(thread_sanitizer)
-#define WEFT_FIBERS_THREAD_SANITIZER 1
-#endif
-#endif
+#include "base/sanitizer.hpp"
 
 namespace weft::fibers {
 
@@ -40,7 +30,7 @@ extern "C" {
 }
 
 /// Nothing is left of the function that ran on this memory before: it ended without returning.
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
 void forget_frames(std::byte* bottom, std::byte* top) noexcept;
 #else
 inline void forget_frames(std::byte* /*bottom*/, std::byte* /*top*/) noexcept {}
@@ -78,14 +68,14 @@ class context {
   }
 
   /// The first thing that runs on a new stack.
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER) || defined(WEFT_THREAD_SANITIZER)
   void arrived() noexcept;
 #else
   void arrived() noexcept {}
 #endif
 
  private:
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER) || defined(WEFT_THREAD_SANITIZER)
   void leave_for(context& to, void** shadow) noexcept;
   void*& saved_shadow() noexcept { return shadow_; }
 #else
@@ -94,7 +84,7 @@ class context {
 #endif
 
   void* pointer_ = nullptr;
-#if defined(WEFT_FIBERS_ADDRESS_SANITIZER) || defined(WEFT_FIBERS_THREAD_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER) || defined(WEFT_THREAD_SANITIZER)
   // A stack as sanitizers know it.
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;

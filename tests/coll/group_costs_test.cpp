@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sanitizer.hpp"
 #include "support/random_seed.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -15,11 +16,7 @@
 namespace weft {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool counts_memory = false;  // their allocators are others
-#else
-constexpr bool counts_memory = true;
-#endif
+constexpr bool counts_memory = !base::under_sanitizer;  // their allocators are others
 
 std::size_t allocated() {
   if (!counts_memory) return 0;

@@ -49,11 +49,11 @@ TEST(await_exception, of_a_task_comes_out_of_the_scope_of_its_loop) {
       ++resumed;
     };
     const auto awaits = [&](run_loop& loop, living mark) -> task<> {
-      co_await receives(loop, mark);
+      static_cast<void>(co_await receives(loop, mark));
       ++resumed;
     };
     const auto joins = [&](run_loop& loop, living mark) -> task<> {
-      co_await when_all(receives(loop, mark), awaits(loop, mark));
+      static_cast<void>(co_await when_all(receives(loop, mark), awaits(loop, mark)));
       ++resumed;
     };
     EXPECT_EQ(text_from([&] {

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitizer.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -543,13 +544,8 @@ TEST(event, lets_those_that_wait_go_on_in_their_order) {
   });
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t many = 10'000;  // their memory is the sanitizer's
-constexpr bool counts_memory = false;
-#else
-constexpr std::size_t many = 1'000'000;
-constexpr bool counts_memory = true;
-#endif
+constexpr bool counts_memory = !base::under_sanitizer;
+constexpr std::size_t many = counts_memory ? 1'000'000 : 10'000;  // their memory is the sanitizer's
 
 TEST(a_million_coroutines, that_wait_take_less_than_a_gibibyte) {
   test::local_job{1}.run([](runtime& rt) {

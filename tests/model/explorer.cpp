@@ -5,8 +5,8 @@
 
 #include <ostream>
 
+#include "base/sanitizer.hpp"
 #include "model/execution.hpp"
-#include "model/sanitizers.hpp"
 
 namespace weft::model {
 namespace {
@@ -95,7 +95,7 @@ std::ostream& operator<<(std::ostream& out, const outcome& result) {
   return out << "\nfailed: " << result.failure << "\nreplay: \"" << result.replay << "\"\n" << result.trace;
 }
 
-bool can_explore() { return !under_thread_sanitizer; }
+bool can_explore() { return !base::under_thread_sanitizer; }
 
 void check(bool holds, const char* description) {
   if (!holds) active->fail(description);

@@ -6,9 +6,9 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <new>
 
-#include "model/sanitizers.hpp"
+#include "base/sanitizer.hpp"
 
-#if defined(WEFT_MODEL_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -23,14 +23,14 @@ constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 // The sanitizer keeps a stack of its own beside each real one; it must be told of every switch.
 void leave_stack([[maybe_unused]] void** saved, [[maybe_unused]] const void* bottom,
                  [[maybe_unused]] std::size_t bytes) {
-#if defined(WEFT_MODEL_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
   __sanitizer_start_switch_fiber(saved, bottom, bytes);
 #endif
 }
 
 void enter_stack([[maybe_unused]] void* saved, [[maybe_unused]] const void** bottom,
                  [[maybe_unused]] std::size_t* bytes) {
-#if defined(WEFT_MODEL_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
   __sanitizer_finish_switch_fiber(saved, bottom, bytes);
 #endif
 }
@@ -54,7 +54,7 @@ fiber::fiber() : stack_(::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP
 fiber::~fiber() { ::munmap(stack_, stack_bytes); }
 
 void fiber::prepare(void (*entry)(void*), void* argument) {
-#if defined(WEFT_MODEL_ADDRESS_SANITIZER)
+#if defined(WEFT_ADDRESS_SANITIZER)
   __asan_unpoison_memory_region(stack_, stack_bytes);
 #endif
   entry_ = entry;

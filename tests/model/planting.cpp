@@ -7,7 +7,7 @@
 #include <ostream>
 #include <set>
 
-#include "model/sanitizers.hpp"
+#include "base/sanitizer.hpp"
 
 namespace weft::model {
 namespace {
@@ -38,7 +38,7 @@ class planter {
     for (const program& each : programs_) {
       search how = each.how;
       // There the search is not the point, and slow.
-      if (under_address_sanitizer) how.executions_max /= 8, how.random_executions_max /= 8;
+      if (base::under_address_sanitizer) how.executions_max /= 8, how.random_executions_max /= 8;
       const outcome result = explore(how, each.body);
       report_.executions += result.executions;
       report_.text += fmt::format("{}: {} executions, all with up to {} deviations{}\n", each.name, result.executions,

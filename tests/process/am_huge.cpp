@@ -23,7 +23,7 @@ constexpr std::uint64_t word_at(std::size_t index) { return index * 0x9e37'79b9'
 
 // Why not, or nothing.
 std::string reason_to_skip() {
-  if (weft::test::is_sanitized) return "sanitizers need several times the memory";
+  if (weft::base::under_sanitizer) return "sanitizers need several times the memory";
   std::ifstream facts{"/proc/meminfo"};
   for (std::string name; facts >> name;) {
     std::uint64_t kib = 0;

@@ -18,17 +18,12 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/sanitizer.hpp"
 #include "support/between_threads.hpp"
 #include "support/waiting.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool is_sanitized = true;
-#else
-inline constexpr bool is_sanitized = false;
-#endif
 
 /// Ends the process, and by its exit code the job, where something is not as it should be.
 inline void require(bool good, const std::string& description) {
@@ -285,7 +280,7 @@ int run_rank(Body body) {
 
 /// One load twice: all threads on the default device, then each on a device of its own.
 inline int run_loads(am_load load) {
-  if (is_sanitized) load.messages /= 4;  // each is ten times as slow
+  if (base::under_sanitizer) load.messages /= 4;  // each is ten times as slow
   return run_rank([&](runtime& rt) {
     for (const bool shared : {true, false}) {
       load.shared_device = shared;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizer.hpp"
 #include "process/am_load.hpp"
 
 namespace {
@@ -95,7 +96,7 @@ void count_all(weft::group whole, const std::string& name, const weft::collectiv
 
 }  // namespace
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(WEFT_ADDRESS_SANITIZER) && !defined(WEFT_THREAD_SANITIZER)
 extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) {
   static auto* const real = reinterpret_cast<int (*)(pthread_mutex_t*)>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   ++locks;

@@ -236,7 +236,7 @@ class pools_rank {
 /// `by`: how much smaller the load is than the whole one.
 [[nodiscard]] inline int run_pools(std::uint32_t by) {
   return run_rank([&](runtime& rt) {
-    pools_rank{rt, pools_load{}.divided_by(is_sanitized ? 16 * by : by)}.run();
+    pools_rank{rt, pools_load{}.divided_by(base::under_sanitizer ? 16 * by : by)}.run();
     rt.barrier();
   });
 }

@@ -9,7 +9,7 @@ namespace {
 
 using weft::test::require;
 
-constexpr std::uint64_t rounds = weft::test::is_sanitized ? 200 : 1000;
+constexpr std::uint64_t rounds = weft::base::under_sanitizer ? 200 : 1000;
 
 void pass_round(weft::runtime& rt, weft::device& dev, std::uint32_t id) {
   weft::completion_queue inbox{rt}, sent{rt};

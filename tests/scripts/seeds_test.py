@@ -7,7 +7,7 @@
 seeds_test.py                              as the tests do: 10 seeds that the commit draws, 200 in long tests, and kept ones
 seeds_test.py --seeds 5000 --first 1000    by hand: any number of them, from any number on
 
-A seed that has failed is added to tests/kept_seeds.json by the change that mends it.
+A seed that has failed is added to tests/kept_seeds.json, with its room, by the change that mends it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ sys.path.insert(0, str(SOURCE / "tools"))
 sys.dont_write_bytecode = True
 import drawn_seeds  # noqa: E402
 
-WORKERS = 2
+WORKERS = 3  # they wait more than they compute
 SECONDS_MAX = 600  # for one seed: far above what it takes, with any sanitizer on any machine
 
 # Suites that make a local_job but are left out here, and why.
@@ -47,7 +47,7 @@ LEFT_OUT = {
     "lifetime": "dies on purpose, each time in a process of its own: slow, and nothing that a network could change",
     "wrong_end": "the same",
 }
-# Tests that take half of the time of a seed: with the first of ten seeds alone, and why.
+# Tests that take half of the time of a seed: with the first of twenty seeds alone, and why.
 SELDOM = {
     "outstanding.lets_an_object_go_that_has_been_seen_to_be_signalled": "the same long message 300 times",
     "ids.of_an_engine_are_found_while_others_come_and_go": "threads and a table, and hardly a message",
@@ -64,7 +64,7 @@ SELDOM = {
 }
 FAILURES = {"failed_reads": "read:2", "failed_writes": "write:2", "gone_reads": "read:2:gone", "gone_writes": "write:2:gone"}
 KINDS = ("delayed", "reordered", "full", "busy", "unavailable", "unmapped", *FAILURES)
-SEEDS_PER_SELDOM = 10
+SEEDS_PER_SELDOM = 20
 SEEDS_PER_FAILURE = 2  # one failure for so many seeds: 8 seeds see each
 NAMES = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.MULTILINE)
 
@@ -107,13 +107,15 @@ def failure_of(seed, position):
     return [({**variables(seed), "WEFT_SIM_FAIL": choice, "WEFT_TEST_RANKS": "2"}, command)]
 
 
-def command_lines(position):
-    """What is run with a seed, by its position in the run: programs and their filters."""
+def command_lines(position, only=""):
+    """What is run with a seed, by its position in the run: programs and their filters; of one room alone if that is named."""
     left_out = ":".join(SELDOM) if position % SEEDS_PER_SELDOM != 0 else ""
     for room, names in suites().items():
+        if only not in ("", room):
+            continue
         patterns = [pattern for suite in names for pattern in (f"{suite}.*", f"*/{suite}.*")]
         yield [program(room), "--gtest_brief=1", f"--gtest_filter={':'.join(patterns)}-{left_out}"]
-    for room in ("stress/core", "stress/graph"):
+    for room in ("stress/core", "stress/graph") if not only else ():
         yield [program(room), "--gtest_brief=1", "--gtest_filter=short*"]
 
 
@@ -147,10 +149,10 @@ def run_one(command, seed, chosen):
     return problem, faults
 
 
-def run_seeds(seeds):
-    """All problems, and the faults of all seeds together."""
+def run_seeds(seeds, rooms=None):
+    """All problems, and the faults of all seeds together. `rooms`: {seed: the one room that it is run with}."""
     tasks = [(command, seed, chosen) for position, seed in enumerate(seeds)
-             for chosen, command in [*((variables(seed), each) for each in command_lines(position)),
+             for chosen, command in [*((variables(seed), each) for each in command_lines(position, (rooms or {}).get(seed, ""))),
                                      *failure_of(seed, position)]]
     problems, total = [], dict.fromkeys(KINDS, 0)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
@@ -176,7 +178,9 @@ def usual_count():
 
 class Seeds(unittest.TestCase):
     def test_everything_communicates_over_a_bad_network_with_every_seed(self):
-        problems, faults = run_seeds(drawn_seeds.seeds_of_run("seeds_test", usual_count()))
+        seeds = drawn_seeds.seeds_of_run("seeds_test", usual_count())
+        rooms = {seed: room for seed, room in drawn_seeds.kept("seeds_test").items() if seed not in seeds[:usual_count()]}
+        problems, faults = run_seeds(seeds, rooms)
         self.assertEqual(len(problems), 0, "\n\n".join(problems))
         for kind in KINDS:
             self.assertGreater(faults[kind], 0, f"no fault of kind '{kind}' occurred, so nothing was tested with it")
@@ -187,6 +191,7 @@ class Seeds(unittest.TestCase):
         self.assertIn("fiber", suites())
         self.assertIn("misuse/core", suites())
         self.assertIn("mpi_point_to_point", suites()["mpi"])
+        self.assertEqual(set(drawn_seeds.kept("seeds_test").values()) - {""} - set(suites()), set())
 
 
 def main():

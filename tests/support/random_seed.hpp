@@ -7,13 +7,11 @@
 #include <iostream>
 #include <random>
 
+#include "base/sanitizer.hpp"
+
 namespace weft::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool under_sanitizer = true;
-#else
-inline constexpr bool under_sanitizer = false;
-#endif
+using base::under_sanitizer;
 
 inline std::uint64_t random_seed() {
   const char* set = std::getenv("TEST_SEED");

@@ -161,8 +161,7 @@ TEST_P(post_comm, out_with_a_completion_there_is_an_active_message) {
   with_two_ranks([](rank& mine) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.notify = {{notified}}},
-                    operation::active_message);
+      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.notify = {notified}}, operation::active_message);
     } else {
       mine.expect_notified(operation::message);
     }
@@ -188,7 +187,7 @@ TEST_P(post_comm, out_with_both_is_a_put_with_signal) {
   with_two_ranks([](rank& mine) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.remote = mine.there(), .notify = {{notified}}},
+      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.remote = mine.there(), .notify = {notified}},
                     operation::put);
     } else {
       mine.expect_notified(operation::put_signal);
@@ -229,7 +228,7 @@ TEST_P(post_comm, in_with_both_is_a_get_with_signal) {
     if (mine.posts()) {
       std::vector<std::byte> here(mine.bytes + 1);
       mine.post_row(direction::in, weft::buffer_ref{here.data(), mine.bytes},
-                    {.remote = mine.there(), .notify = {{notified}}}, operation::get);
+                    {.remote = mine.there(), .notify = {notified}}, operation::get);
       EXPECT_TRUE(std::ranges::equal(std::span{here}.first(mine.bytes), mine.at_the_peer()));
       EXPECT_EQ(here.back(), std::byte{});
     } else {
@@ -259,7 +258,7 @@ TEST(post_comm_refuses, the_row_that_means_nothing_and_memory_that_is_constant) 
     const weft::const_buffer_ref readable{std::span{&constant, 1}};
     const weft::buffer_ref writable{&word, sizeof word};
     const weft::post_comm_options rows[] = {
-        {}, {.notify = {{notified}}}, {.remote = mine.there()}, {.remote = mine.there(), .notify = {{notified}}}};
+        {}, {.notify = {notified}}, {.remote = mine.there()}, {.remote = mine.there(), .notify = {notified}}};
     const std::uint32_t peer = 1 - rt.rank();
     for (const auto& row : rows) {
       EXPECT_THAT(refusal_of([&] { return mine.dev().post_comm(direction::in, peer, readable, mine.local, row); }),

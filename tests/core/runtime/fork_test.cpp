@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitizer.hpp"
 #include "core/runtime/runtime_state.hpp"
-#include "model/sanitizers.hpp"
 #include "support/forks.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
@@ -53,10 +53,10 @@ void wait_for_calls_at_forks() {
 // What a busy thread calls that allocates memory.
 template <class Once>
 auto apart_from_forks(Once once) {
-  if constexpr (model::under_address_sanitizer) wait_for_calls_at_forks();
+  if constexpr (base::under_address_sanitizer) wait_for_calls_at_forks();
   return [once] {
     std::unique_lock lock{one_call, std::defer_lock};
-    if constexpr (model::under_address_sanitizer) {
+    if constexpr (base::under_address_sanitizer) {
       while (forks.load(std::memory_order_relaxed)) std::this_thread::yield();  // relaxed: a request
       lock.lock();
     }
