@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # subject: tests/fuzz src/boot src/net/shm src/net/ofi src/core/protocol apps/kmer
-# stages: release asan clang
+# stages: release asan
 """Runs the fuzz targets for some seconds each. Those of a compiler without libFuzzer run the kept inputs, and a number
 of others made from them: without a sanitizer under the C library's own checks of its allocator.
 
@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build-clang"))
+BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build-asan"))
 HERE = SOURCE / "tests/fuzz"
 WORK = BUILD / "tests/fuzz"
 TARGETS = sorted(path.stem for path in HERE.glob("*.cpp") if path.stem != "replay")
