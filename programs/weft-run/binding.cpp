@@ -2,7 +2,6 @@
 #include "weft-run/binding.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "base/processors.hpp"
 #include "weft-run/bound_jobs.hpp"
 #include "weft/error.hpp"
 
@@ -19,11 +19,10 @@ namespace {
 constexpr const char* too_few_cores = "there are more of them than cores";
 constexpr std::chrono::milliseconds choosing_timeout{2000};
 
-// How many processors this process may run on; `ranks_max` where there are more than a `cpu_set_t` holds.
+// How many processors this process may run on; `ranks_max` where the system does not say.
 std::size_t count_of_processors() {
-  cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return ranks_max;
-  return static_cast<std::size_t>(CPU_COUNT(&allowed));
+  const std::size_t count = base::processors_of_this_thread().count();
+  return count != 0 ? count : ranks_max;
 }
 
 hwloc_obj_type_t type_of(bind_object object) {

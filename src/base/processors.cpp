@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <fstream>
@@ -27,6 +28,9 @@ std::uint32_t number_in(const std::string& text) noexcept {
   return out;
 }
 
+// The kernel refuses a set that is smaller than its own, which one `cpu_set_t` with its 1024 processors may be.
+using system_set = std::array<cpu_set_t, processor_set::size / CPU_SETSIZE>;
+
 }  // namespace
 
 std::size_t processor_set::count() const noexcept {
@@ -37,7 +41,7 @@ std::size_t processor_set::count() const noexcept {
 
 std::string processor_set::to_text() const {
   std::string out;
-  for (std::uint32_t first = 0; first < size; ++first) {
+  for (std::uint32_t first = 0; first < end(); ++first) {
     if (!has(first)) continue;
     std::uint32_t last = first;
     while (has(last + 1)) ++last;
@@ -48,35 +52,33 @@ std::string processor_set::to_text() const {
   return out.empty() ? "none" : out;
 }
 
-processor_set processors_of_this_thread() noexcept {
+processor_set processors_of_this_thread() {
   processor_set out;
-  cpu_set_t allowed;
-  static_assert(CPU_SETSIZE == processor_set::size);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return out;
+  system_set allowed{};
+  if (sched_getaffinity(0, sizeof allowed, allowed.data()) != 0) return out;
   for (std::uint32_t each = 0; each < processor_set::size; ++each) {
-    if (CPU_ISSET(each, &allowed)) out.add(each);
+    if (CPU_ISSET_S(each, sizeof allowed, allowed.data())) out.add(each);
   }
   return out;
 }
 
 bool keep_this_thread_on(const processor_set& wanted) noexcept {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  for (std::uint32_t each = 0; each < processor_set::size; ++each) {
-    if (wanted.has(each)) CPU_SET(each, &allowed);
+  system_set allowed{};
+  for (std::uint32_t each = 0; each < wanted.end(); ++each) {
+    if (wanted.has(each)) CPU_SET_S(each, sizeof allowed, allowed.data());
   }
-  return sched_setaffinity(0, sizeof allowed, &allowed) == 0;
+  return sched_setaffinity(0, sizeof allowed, allowed.data()) == 0;
 }
 
 std::vector<processor_set> cores_within(const processor_set& within) {
   std::vector<std::pair<std::uint32_t, processor_set>> found;  // with the socket
   processor_set seen;
-  for (std::uint32_t each = 0; each < processor_set::size; ++each) {
+  for (std::uint32_t each = 0; each < within.end(); ++each) {
     if (!within.has(each) || seen.has(each)) continue;
     const processor_set all = read_processor_list(told_of(each, "thread_siblings_list"));
     processor_set core;
     core.add(each);
-    for (std::uint32_t other = each; other < processor_set::size; ++other) {
+    for (std::uint32_t other = each; other < all.end(); ++other) {
       if (all.has(other) && within.has(other) && !seen.has(other)) core.add(other);
     }
     seen.add(core);

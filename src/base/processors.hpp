@@ -2,7 +2,6 @@
 // Which processors of this machine a thread may run on, and how several ranks share them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,38 +9,44 @@
 
 namespace weft::base {
 
-/// Processors by the system's numbers. Those beyond `size` are not seen.
+/// Processors by the system's numbers: Linux has at most `size`, and higher ones are not seen. It takes memory for its
+/// highest one. **Errors**: copies and `add`: std::bad_alloc.
 class processor_set {
  public:
-  static constexpr std::uint32_t size = 1024;
+  static constexpr std::uint32_t size = 8192;
 
-  void add(std::uint32_t processor) noexcept {
-    if (processor < size) words_[processor / 64] |= std::uint64_t{1} << (processor % 64);
+  void add(std::uint32_t processor) {
+    if (processor >= size) return;
+    if (processor >= end()) words_.resize(processor / 64 + 1);
+    words_[processor / 64] |= std::uint64_t{1} << (processor % 64);
   }
-  void add(const processor_set& others) noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
+  void add(const processor_set& others) {
+    if (words_.size() < others.words_.size()) words_.resize(others.words_.size());
+    for (std::size_t i = 0; i < others.words_.size(); ++i) words_[i] |= others.words_[i];
   }
   [[nodiscard]] bool has(std::uint32_t processor) const noexcept {
-    return processor < size && (words_[processor / 64] >> (processor % 64) & 1) != 0;
+    return processor < end() && (words_[processor / 64] >> (processor % 64) & 1) != 0;
   }
   [[nodiscard]] bool meets(const processor_set& other) const noexcept {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
+    for (std::size_t i = 0; i < words_.size() && i < other.words_.size(); ++i) {
       if ((words_[i] & other.words_[i]) != 0) return true;
     }
     return false;
   }
   [[nodiscard]] std::size_t count() const noexcept;
+  /// A number behind the highest processor.
+  [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(64 * words_.size()); }
   /// As the system writes it: "0-3,8"; "none" for no processor.
   [[nodiscard]] std::string to_text() const;
 
   bool operator==(const processor_set&) const = default;
 
  private:
-  std::array<std::uint64_t, size / 64> words_{};
+  std::vector<std::uint64_t> words_;  // the last one is not 0
 };
 
-/// What the calling thread may run on; nothing where the system doesn't say.
-[[nodiscard]] processor_set processors_of_this_thread() noexcept;
+/// The processors of the calling thread; none if the system doesn't say it. **Errors**: std::bad_alloc.
+[[nodiscard]] processor_set processors_of_this_thread();
 /// Binds the calling thread, and threads that it starts from now on, to `wanted`. **Returns** whether the system did.
 bool keep_this_thread_on(const processor_set& wanted) noexcept;
 

@@ -51,7 +51,7 @@ class memory_sharing {
   /// This rank's sleep words, in memory that its peers map.
   [[nodiscard]] virtual sleep_words& shared_sleep_words() noexcept = 0;
   /// The processors that `rank`, which may be this one, may run on by its own account; none if on another machine.
-  [[nodiscard]] virtual base::processor_set processors_of(std::uint32_t rank) const noexcept = 0;
+  [[nodiscard]] virtual const base::processor_set& processors_of(std::uint32_t rank) const noexcept = 0;
 
  protected:
   ~memory_sharing() = default;

@@ -35,17 +35,14 @@ class scripted final : public boot::bootstrap {
   std::uint32_t rank() const noexcept override { return rank_; }
   std::uint32_t size() const noexcept override { return 2; }
   const char* name() const noexcept override { return "scripted"; }
-  void put(std::string_view /*key*/, std::string_view bytes) override {
-    ASSERT_EQ(bytes.size(), sizeof mine);
-    std::memcpy(&mine, bytes.data(), sizeof mine);
-  }
+  void put(std::string_view /*key*/, std::string_view bytes) override { mine = read_invitation(bytes, rank_); }
   void fence() override {
     if (fences_++ == 0) published.count_down();
   }
   std::string get(std::uint32_t rank, std::string_view /*key*/) override {
     invitation out = mine;
-    if (rank != rank_) out = {others_machine.value_or(mine.machine), {1, 2, 3}, others_segment, others_password, {}};
-    return {reinterpret_cast<const char*>(&out), sizeof out};
+    if (rank != rank_) out = {{others_machine.value_or(mine.machine), {1, 2, 3}, others_segment, others_password}};
+    return bytes_of(out);
   }
 
   invitation mine{};

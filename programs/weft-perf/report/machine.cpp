@@ -77,7 +77,7 @@ given_processors processors_given() {
   std::ifstream boot{"/proc/sys/kernel/random/boot_id"};
   std::string name;
   if (boot >> name) out.machine = std::hash<std::string>{}(name);
-  static_assert(sizeof out.set == sizeof(cpu_set_t));
+  static_assert(sizeof out.set % sizeof(cpu_set_t) == 0);
   if (sched_getaffinity(0, sizeof out.set, reinterpret_cast<cpu_set_t*>(out.set.data())) != 0) out.set.fill(0);
   return out;
 }

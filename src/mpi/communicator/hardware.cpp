@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@ namespace weft::mpi {
 namespace {
 
 using processor_list = std::vector<std::uint32_t>;
+constexpr std::uint32_t processors_max = 8192;  // of Linux
 
 const std::filesystem::path system_folder{"/sys/devices/system"};
 
@@ -36,7 +38,7 @@ processor_list parsed(const std::string& text) {
     if (found.ec != std::errc{}) return out;
     std::uint32_t last = first;
     if (found.ptr < end && *found.ptr == '-') found = std::from_chars(found.ptr + 1, end, last);
-    for (std::uint32_t each = first; each <= last && each < CPU_SETSIZE; ++each) out.push_back(each);
+    for (std::uint32_t each = first; each <= last && each < processors_max; ++each) out.push_back(each);
     at = found.ptr + 1;
   }
   return out;
@@ -44,11 +46,11 @@ processor_list parsed(const std::string& text) {
 
 // On which the process may run.
 processor_list own_processors() {
-  cpu_set_t all;
+  std::array<cpu_set_t, processors_max / CPU_SETSIZE> all{};
   processor_list out;
-  if (::sched_getaffinity(::getpid(), sizeof all, &all) != 0) return out;
-  for (std::uint32_t each = 0; each < CPU_SETSIZE; ++each) {
-    if (CPU_ISSET(each, &all)) out.push_back(each);
+  if (::sched_getaffinity(::getpid(), sizeof all, all.data()) != 0) return out;
+  for (std::uint32_t each = 0; each < processors_max; ++each) {
+    if (CPU_ISSET_S(each, sizeof all, all.data())) out.push_back(each);
   }
   return out;
 }

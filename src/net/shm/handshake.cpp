@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/config.hpp"
@@ -56,7 +57,7 @@ class meeting {
         bytes_{bytes},
         peers_{peers},
         deadline_{base::clock::now() + std::chrono::seconds{context.settings.boot_timeout_s}} {
-    mine_ = {mark_.name(), this_process(), random_secret(), random_secret(), base::processors_of_this_thread()};
+    mine_ = {{mark_.name(), this_process(), random_secret(), random_secret()}, base::processors_of_this_thread()};
     {
       local_segments& here = locals();
       const std::scoped_lock lock{here.mutex};
@@ -64,7 +65,7 @@ class meeting {
     }
     listener_ = listen_at(socket_name(mine_.segment), static_cast<int>(context.boot.size()));
     const std::string key = context.name + ".shm";
-    context.boot.put(key, std::string{reinterpret_cast<const char*>(&mine_), sizeof mine_});
+    context.boot.put(key, bytes_of(mine_));
     context.boot.fence();
     read_invitations(key);
   }
@@ -74,7 +75,7 @@ class meeting {
   void hold(const std::function<void()>& when_attached) {
     const std::uint32_t self = context_.boot.rank();
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-      if (is_here_[rank]) peers_[rank]->run_on(theirs_[rank].processors);
+      if (is_here_[rank]) peers_[rank]->run_on(std::move(theirs_[rank].processors));
       if (rank == self) continue;
       if (theirs_[rank].process == mine_.process) {
         attach_local(rank);

@@ -3,22 +3,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "weft/error.hpp"
 
 namespace weft::net::shm {
 
+std::string bytes_of(const invitation& mine) {
+  const invitation_head& head = mine;
+  return std::string{reinterpret_cast<const char*>(&head), sizeof head} + mine.processors.to_text();
+}
+
 invitation read_invitation(std::string_view bytes, std::uint32_t rank) {
-  if (bytes.size() != sizeof(invitation)) {
-    throw error{errc::transport_failed,
-                fmt::format("rank {} published an invitation of {} bytes where {} were expected: do all ranks use the "
-                            "same version of Weft?",
-                            rank, bytes.size(), sizeof(invitation))};
+  invitation_head head{};
+  // A rank whose processors are not known has none.
+  const std::string list{bytes.substr(std::min(bytes.size(), sizeof head))};
+  base::processor_set processors = base::read_processor_list(list);
+  if (bytes.size() < sizeof head || processors.to_text() != list) {
+    throw error{
+        errc::transport_failed,
+        fmt::format("rank {} published an invitation of {} bytes that is none: do all ranks use the same version "
+                    "of Weft?",
+                    rank, bytes.size())};
   }
-  invitation out;
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return {head, std::move(processors)};
 }
 
 std::string socket_name(const secret& segment) {

@@ -15,13 +15,17 @@ namespace weft::net::shm {
 
 using secret = std::array<unsigned char, 16>;
 
-/// A rank's entry in the bootstrap.
-struct invitation {
+/// The first part of a rank's entry in the bootstrap.
+struct invitation_head {
   base::machine_mark::name_type machine;  // found by ranks that can reach this one's sockets
   secret process;                         // equal for ranks of one process
   secret segment;                         // names the segment in this process, and the socket
   secret password;                        // which a visitor has to send
-  base::processor_set processors;         // that the rank may run on
+};
+
+/// All of the entry. The processors follow the head as a list in text, which is short.
+struct invitation : invitation_head {
+  base::processor_set processors{};  // that the rank may run on
 };
 
 /// The first message of a visitor, with its segment's descriptor, and its host's answer, with the host's descriptor.
@@ -30,7 +34,10 @@ struct greeting {
   std::uint32_t rank;
 };
 
-/// The invitation that `rank` has published as `bytes`. **Errors**: transport_failed where they are none.
+/// The entry itself. **Errors**: std::bad_alloc.
+[[nodiscard]] std::string bytes_of(const invitation& mine);
+/// The invitation that `rank` has published as `bytes`. **Errors**: transport_failed where they are none;
+/// std::bad_alloc.
 [[nodiscard]] invitation read_invitation(std::string_view bytes, std::uint32_t rank);
 
 /// Where the owner of the segment of this name can be visited.

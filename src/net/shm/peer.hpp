@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/not_inherited.hpp"
 #include "base/processors.hpp"
@@ -33,7 +34,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   /// The processors that the rank says it may run on, where it runs on this machine; known before it is attached.
-  void run_on(const base::processor_set& processors) noexcept { processors_ = processors; }
+  void run_on(base::processor_set&& processors) noexcept { processors_ = std::move(processors); }
   [[nodiscard]] const base::processor_set& processors() const noexcept { return processors_; }
   [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
   [[nodiscard]] bool is_in_this_process() const noexcept { return same_process_; }

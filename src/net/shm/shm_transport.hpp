@@ -47,7 +47,7 @@ class shm_transport final : public transport, public memory_sharing {
   [[nodiscard]] memory_sharing* sharing() noexcept override { return this; }
   void use_sleep_words(sleep_words& /*its own*/) noexcept override {}
   [[nodiscard]] bool wakes_sleepers() const noexcept override { return true; }
-  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
+  [[nodiscard]] const base::processor_set& processors_of(std::uint32_t rank) const noexcept override {
     return peers_[rank]->processors();
   }
   [[nodiscard]] std::uint32_t devices_max() const noexcept override { return layout_.shape.devices_max; }

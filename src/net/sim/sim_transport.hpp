@@ -55,7 +55,7 @@ class sim_transport final : public transport, public memory_sharing {
   [[nodiscard]] sleep_words& shared_sleep_words() noexcept override {
     return wrapped_->sharing()->shared_sleep_words();
   }
-  [[nodiscard]] base::processor_set processors_of(std::uint32_t rank) const noexcept override {
+  [[nodiscard]] const base::processor_set& processors_of(std::uint32_t rank) const noexcept override {
     return wrapped_->sharing()->processors_of(rank);
   }
 

@@ -118,7 +118,7 @@ class lender final : public net::memory_sharing {
   [[nodiscard]] std::byte* shared_memory(std::uint32_t) noexcept override { return nullptr; }
   [[nodiscard]] std::size_t shared_bytes() const noexcept override { return 0; }
   [[nodiscard]] net::sleep_words& shared_sleep_words() noexcept override { return words_; }
-  [[nodiscard]] base::processor_set processors_of(std::uint32_t) const noexcept override { return {}; }
+  [[nodiscard]] const base::processor_set& processors_of(std::uint32_t) const noexcept override { return processors_; }
   unsigned reclaim_packets() noexcept override {
     const auto back = static_cast<unsigned>(lent.size());
     for (const std::uint32_t packet : lent) pool_.put(packet);
@@ -130,6 +130,7 @@ class lender final : public net::memory_sharing {
  private:
   packet_pool& pool_;
   net::sleep_words words_;
+  base::processor_set processors_;
 };
 
 // For many bytes that peers read, a thread goes around many packets; for few it takes the one that it had just now.
