@@ -70,6 +70,28 @@ TEST(mpi_many_communicators, a_hundred_thousand_that_are_made_and_freed_leave_me
   });
 }
 
+// Rank 0 gives ids to communicators of its own between those of all, so the other rank is in every second one of them.
+TEST(mpi_many_communicators, of_other_members_leave_no_memory_behind) {
+  run_ranks(2, [](numbers_of_rank) {
+    const auto make_and_free = [](int times) {
+      for (int time = 0; time < times; ++time) {
+        MPI_Comm all = MPI_COMM_NULL, own = MPI_COMM_NULL, part = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(MPI_COMM_WORLD, &all), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Comm_dup(MPI_COMM_SELF, &own), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Comm_split(all, 0, 0, &part), MPI_SUCCESS);
+        for (MPI_Comm* const each : {&part, &own, &all}) ASSERT_EQ(MPI_Comm_free(each), MPI_SUCCESS);
+      }
+    };
+    make_and_free(500);
+    const std::size_t before = ::mallinfo2().uordblks;
+    make_and_free(5000 / slower);
+    EXPECT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
+    if (!test::under_sanitizer) {
+      EXPECT_LE(::mallinfo2().uordblks, before + 100'000) << "it was 240 kB at the other rank";
+    }
+  });
+}
+
 // The first member of each group gives ids to groups of several threads.
 TEST(mpi_many_communicators, threads_make_them_at_the_same_time_and_never_get_one_id_twice) {
   constexpr int threads = 3, rounds = 20;

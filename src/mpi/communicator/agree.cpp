@@ -24,7 +24,8 @@ void refuse_failed(const weft::counter& of) {
 }  // namespace
 
 agreement proposal(rank_state& rank, const communicator& in, bool is_unordered) noexcept {
-  return {.context = in.rank == 0 ? rank.contexts.take() : no_context, .is_unordered = is_unordered ? 1U : 0U};
+  return {.context = in.rank == 0 ? rank.contexts.take(in.local->hash()) : no_context,
+          .is_unordered = is_unordered ? 1U : 0U};
 }
 
 collective broadcast_of(agreement& mine) noexcept { return collective::broadcast({&mine, sizeof mine}); }
@@ -37,7 +38,7 @@ collective vote_on(agreement& mine) noexcept {
 std::uint32_t agree_in_group(rank_state& rank, const communicator& parent, const process_group& members, int tag) {
   const std::uint32_t me = *members.member(rank.world.rank);
   const std::uint64_t key = std::uint64_t{parent.engine.id()} << 32 | static_cast<std::uint32_t>(tag);
-  std::uint32_t context = me == 0 ? rank.contexts.take() : no_context;
+  std::uint32_t context = me == 0 ? rank.contexts.take(members.hash()) : no_context;
   weft::counter ended{rank.runtime};
   if (me != 0) {
     const post_recv_options options{.tag = key, .engine = rank.communicators.agreements()};

@@ -28,6 +28,11 @@ struct wish {
   std::uint32_t unused = 0;
 };
 
+// Splits of one parent by one color give mostly the same members, which are not known when a member proposes an id.
+context_stream stream_of_part(const process_group& parent, std::int64_t color) noexcept {
+  return (parent.hash() ^ static_cast<std::uint64_t>(color)) * 0x9e37'79b9'7f4a'7c15U;
+}
+
 }  // namespace
 
 int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_Comm* out) noexcept {
@@ -36,7 +41,7 @@ int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_C
     if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
     const std::uint32_t me = rank.world.rank;
     const bool is_first = members.size() > 0 && members.world_rank(0) == me;
-    const std::uint32_t mine = is_first ? rank.contexts.take() : no_context;
+    const std::uint32_t mine = is_first ? rank.contexts.take(members.hash()) : no_context;
     std::vector<std::uint32_t> contexts(parent.size);
     collective::allgather({&mine, sizeof mine}, contexts).run(parent.members);
     *out = MPI_COMM_NULL;
@@ -60,10 +65,11 @@ int create_in_group(rank_state& rank, communicator& parent, const group_handle& 
 }
 
 communicator* split_by(rank_state& rank, communicator& parent, std::optional<std::int64_t> color, int key) {
+  const context_stream stream = stream_of_part(*parent.local, color.value_or(0));
   const wish mine{.color = color.value_or(0),
                   .key = key,
                   .has_color = color ? 1U : 0U,
-                  .context = color ? rank.contexts.take() : no_context};
+                  .context = color ? rank.contexts.take(stream) : no_context};
   std::vector<wish> wishes(parent.size);
   collective::allgather({&mine, sizeof mine}, wishes).run(parent.members);
   if (!color) return nullptr;
@@ -73,7 +79,7 @@ communicator* split_by(rank_state& rank, communicator& parent, std::optional<std
   }
   std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return wishes[member].key; });
   const std::uint32_t first = members.front();
-  if (first != parent.rank) rank.contexts.give_back(mine.context);
+  if (first != parent.rank) rank.contexts.give_back(mine.context, stream);
   for (std::uint32_t& each : members) each = parent.local->world_rank(each);
   const bool are_all = members == parent.local->world_ranks();
   auto local = are_all ? parent.local : std::make_shared<process_group>(std::move(members));

@@ -16,7 +16,7 @@ namespace weft::mpi {
 namespace {
 
 // Null: no hints, at all members. Each member has an info of its own, so all have to be asked.
-agreement proposal_of(rank_state& rank, const communicator& of, const communicator_hints* hints) noexcept {
+agreement proposal_of(rank_state& rank, const communicator& of, const communicator_hints* hints) {
   return proposal(rank, of, hints != nullptr && hints->allow_unordered());
 }
 

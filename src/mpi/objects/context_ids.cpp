@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/context_ids.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "mpi/objects/error.hpp"
 
@@ -10,36 +12,72 @@ namespace {
 
 constexpr std::uint32_t ids = 0x8000'0000 - first_context;
 constexpr std::uint32_t own_ids = 16;  // the first ones, which no rank gives
+constexpr std::uint32_t first_block = 16, largest_block = 1U << 20;
 
 }  // namespace
 
 // Ranks have equal numbers of ids, powers of two.
-context_ids::context_ids(std::uint32_t rank, std::uint32_t ranks) noexcept
-    : next_{first_context + rank * (ids / std::bit_ceil(ranks))}, end_{next_ + ids / std::bit_ceil(ranks)} {
-  if (rank == 0) next_ += own_ids;
+context_ids::context_ids(std::uint32_t rank, std::uint32_t ranks) noexcept {
+  const std::uint32_t own = ids / std::bit_ceil(ranks), first = first_context + rank * own;
+  unused_ = {rank == 0 ? first + own_ids : first, first + own};
 }
 
-std::uint32_t context_ids::take() noexcept {
+std::uint32_t context_ids::take(context_stream stream) {
   const std::lock_guard locked{mutex_};
-  if (!returned_.empty()) {
-    const std::uint32_t out = returned_.back();
-    returned_.pop_back();
-    return out;
+  stream_state& found = find(stream);
+  if (found.ids.size() == 0) {
+    found.block_size = std::clamp(2 * found.block_size, first_block, largest_block);
+    found.ids = take_block(found.block_size);
   }
-  return next_ < end_ ? next_++ : no_context;
+  return found.ids.size() != 0 ? found.ids.next++ : take_of_others();
 }
 
-void context_ids::give_back(std::uint32_t id) noexcept {
+void context_ids::give_back(std::uint32_t id, context_stream stream) noexcept {
   if (id == no_context) return;
   const std::lock_guard locked{mutex_};
-  if (id + 1 == next_) {
-    --next_;
+  const auto found = streams_.find(stream);
+  if (found != streams_.end() && found->second.ids.next == id + 1) {
+    --found->second.ids.next;
     return;
   }
   static_cast<void>(guarded([&] {
-    returned_.push_back(id);
+    left_.push_back({id, id + 1});
     return MPI_SUCCESS;
   }));  // without memory the id is lost
+}
+
+context_ids::stream_state& context_ids::find(context_stream stream) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end() && streams_.size() == streams_max) {
+    const auto oldest = std::ranges::min_element(streams_, {}, [](const auto& each) { return each.second.last_use; });
+    if (oldest->second.ids.size() != 0) left_.push_back(oldest->second.ids);
+    streams_.erase(oldest);
+  }
+  stream_state& out = found != streams_.end() ? found->second : streams_[stream];
+  out.last_use = ++uses_;
+  return out;
+}
+
+// The rest of a dropped stream's block first, so that many streams that are used once do not use up all blocks. Else a
+// part of the ids that no stream has had, so that others find some, too.
+context_ids::block context_ids::take_block(std::uint32_t wanted) noexcept {
+  if (!left_.empty()) {
+    const block out = left_.back();
+    left_.pop_back();
+    return out;
+  }
+  const std::uint32_t size = std::min({wanted, std::max(unused_.size() / 8, first_block), unused_.size()});
+  const block out{unused_.next, unused_.next + size};
+  unused_.next = out.end;
+  return out;
+}
+
+// The last id of a stream that has some left.
+std::uint32_t context_ids::take_of_others() noexcept {
+  for (auto& [stream, other] : streams_) {
+    if (other.ids.size() != 0) return --other.ids.end;
+  }
+  return no_context;
 }
 
 }  // namespace weft::mpi

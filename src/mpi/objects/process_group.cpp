@@ -16,9 +16,17 @@ const group_handle& empty_group() {
   return out;
 }
 
+// FNV-1a of whole numbers.
+std::uint64_t hash_of(const std::vector<std::uint32_t>& ranks) noexcept {
+  std::uint64_t out = 0xcbf2'9ce4'8422'2325U;
+  for (const std::uint32_t each : ranks) out = (out ^ each) * 0x100'0000'01b3U;
+  return out;
+}
+
 }  // namespace
 
-process_group::process_group(std::vector<std::uint32_t> ranks) : ranks_{std::move(ranks)}, counts_from_zero_{true} {
+process_group::process_group(std::vector<std::uint32_t> ranks)
+    : ranks_{std::move(ranks)}, hash_{hash_of(ranks_)}, counts_from_zero_{true} {
   for (std::uint32_t member = 0; member < size(); ++member) counts_from_zero_ &= ranks_[member] == member;
   if (counts_from_zero_) return;
   const auto [lowest, highest] = std::ranges::minmax(ranks_);

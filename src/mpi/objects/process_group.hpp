@@ -25,6 +25,8 @@ class process_group {
   /// The number here of a rank of the job; nothing if it is no member. Cost: an access, or a binary search where the
   /// ranks lie far apart.
   [[nodiscard]] std::optional<std::uint32_t> member(std::uint32_t world) const noexcept;
+  /// A number of these ranks, in their order: mostly another one for others.
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   /// Whether it has the ranks 0, 1, 2 and so on, in this order.
   [[nodiscard]] bool counts_from_zero() const noexcept { return counts_from_zero_; }
 
@@ -35,6 +37,7 @@ class process_group {
   };
 
   std::vector<std::uint32_t> ranks_;
+  std::uint64_t hash_;
   bool counts_from_zero_;
   std::uint32_t lowest_ = 0;
   std::vector<std::uint32_t> by_rank_;  // from the lowest rank on: 1 + member, or 0
