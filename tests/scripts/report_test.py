@@ -93,8 +93,9 @@ class Seeds(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "tests").mkdir()
-            (root / drawn_seeds.KEPT).write_text('{"a_test": [3, 7000000]}')
+            (root / drawn_seeds.KEPT).write_text('{"a_test": {"3": "", "7000000": "net"}}')
             self.assertEqual(drawn_seeds.seeds_of_run("a_test", 4, root), [1, 2, 3, 4, 7000000])  # without git
+            self.assertEqual(drawn_seeds.kept("a_test", root), {3: "", 7000000: "net"})
             subprocess.run("git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m a", shell=True, cwd=root,
                            check=True, timeout=60)
             drawn = drawn_seeds.seeds_of_run("a_test", 4, root)
