@@ -112,6 +112,26 @@ class meeting_rank {
   bool is_one_machine_ = false;
 };
 
+TEST(shm_invitation, has_as_many_processors_as_there_are_and_fits_a_value_of_the_bootstrap) {
+  base::processor_set every_second;
+  for (std::uint32_t each = 0; each < base::processor_set::size; each += 2) every_second.add(each);
+  for (const auto& processors :
+       {base::read_processor_list("none"), base::read_processor_list("0-1"), base::read_processor_list("63"),
+        base::read_processor_list("64"), base::read_processor_list("5,1100,8191"), every_second}) {
+    const std::string bytes = bytes_of({{{1}, {2}, {3}, {4}}, processors});
+    const invitation heard = read_invitation(bytes, 1);
+    EXPECT_EQ(heard.processors, processors);
+    EXPECT_EQ(heard.password, secret{4});
+    EXPECT_LE(bytes.size(), boot::value_bytes_max);
+    EXPECT_THROW(static_cast<void>(read_invitation(bytes + "x", 1)), error);
+    EXPECT_THROW(static_cast<void>(read_invitation(bytes + std::string(8, '\0'), 1)), error);
+    const std::string_view cut = std::string_view{bytes}.substr(0, sizeof(invitation_head) - 1);
+    EXPECT_THROW(static_cast<void>(read_invitation(cut, 1)), error);
+  }
+  EXPECT_THROW(static_cast<void>(read_invitation(std::string(sizeof(invitation_head) + 129 * 8, '\xff'), 1)), error);
+  EXPECT_THROW(static_cast<void>(read_invitation("", 1)), error);
+}
+
 bool hung_up(const base::descriptor& socket) {
   static_cast<void>(wait_for_any(std::array{socket.get()}, soon()));
   char byte;

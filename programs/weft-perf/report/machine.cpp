@@ -2,7 +2,6 @@
 #include "weft-perf/report/machine.hpp"
 
 #include <hwloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/processors.hpp"
 #include "weft-perf/report/build_info.hpp"
 
 namespace weft::perf {
@@ -77,13 +77,16 @@ given_processors processors_given() {
   std::ifstream boot{"/proc/sys/kernel/random/boot_id"};
   std::string name;
   if (boot >> name) out.machine = std::hash<std::string>{}(name);
-  static_assert(sizeof out.set % sizeof(cpu_set_t) == 0);
-  if (sched_getaffinity(0, sizeof out.set, reinterpret_cast<cpu_set_t*>(out.set.data())) != 0) out.set.fill(0);
+  std::ranges::copy(base::processors_of_this_thread().words(), out.set.begin());
   return out;
 }
 
 void use_processors(const given_processors& all) {
-  if (sched_setaffinity(0, sizeof all.set, reinterpret_cast<const cpu_set_t*>(all.set.data())) != 0) return;
+  base::processor_set wanted;
+  for (std::uint32_t each = 0; each < base::processor_set::size; ++each) {
+    if ((all.set[each / 64] >> (each % 64) & 1) != 0) wanted.add(each);
+  }
+  if (!base::keep_this_thread_on(wanted)) return;
   own_topology() = load_topology();
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/processors.hpp"
+
 namespace weft::perf {
 
 /// Cores that this process may use; at least 1.
@@ -26,7 +28,7 @@ namespace weft::perf {
 /// What a process may run on, and on which machine.
 struct given_processors {
   std::uint64_t machine = 0;
-  std::array<std::uint64_t, 128> set{};  // as many as Linux can have; all zero: not known
+  std::array<std::uint64_t, base::processor_set::size / 64> set{};  // all zero: not known
 
   /// Adds those of `other` if it is on the same machine, and both are known.
   void unite(const given_processors& other) noexcept;

@@ -23,7 +23,8 @@ struct invitation_head {
   secret password;                        // which a visitor has to send
 };
 
-/// All of the entry. The processors follow the head as a list in text, which is short.
+/// All of the entry. The words of the processors follow the head: a list of every second processor of a large machine
+/// would be longer than a value of the bootstrap may be.
 struct invitation : invitation_head {
   base::processor_set processors{};  // that the rank may run on
 };
