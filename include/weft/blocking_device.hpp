@@ -39,10 +39,14 @@ class blocking_device {
   void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
   /// Sends a list of buffers as one message. **Buffer**: the list and its buffers, as for one buffer.
   void send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {});
+  template <class WriteMembersInOrderOf = post_send_options>
+  void send(std::uint32_t, const_buffer_ref, ...) = delete;  // options that do not fit
   /// Receives one message, as `device::post_recv` does. **Returns**: its record: `bytes()`, `source()`, `tag()`.
   completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
   /// Receives one message into a list of buffers. **Buffer**: the list and its buffers, as for one buffer.
   completion_record recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {});
+  template <class WriteMembersInOrderOf = post_recv_options>
+  completion_record recv(std::uint32_t, buffer_ref, ...) = delete;  // options that do not fit
   /// Receives one message within `limits`, or cancels the receive. The call may last longer: a message that has begun
   /// to arrive is received, and in a receiver-first engine the sender has to agree. **Returns**: the record; nothing if
   /// a limit was reached first: then no message was received, and none is lost. **Errors**: also `std::bad_alloc`, and
@@ -71,14 +75,20 @@ class blocking_device {
   void am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const post_am_options& options = {});
   /// Sends a list of buffers as one active message. **Buffer**: the list and its buffers, as for one buffer.
   void am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, const post_am_options& options = {});
+  template <class WriteMembersInOrderOf = post_am_options>
+  void am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
   /// Writes `bytes` into a region of rank `peer`.
   void put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, const post_put_options& options = {});
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   void put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, const post_put_options& options = {});
+  template <class WriteMembersInOrderOf = post_put_options>
+  void put(std::uint32_t, const_buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
   /// Reads `buffer` from a region of rank `peer`.
   void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
   /// Reads a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   void get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, const post_get_options& options = {});
+  template <class WriteMembersInOrderOf = post_get_options>
+  void get(std::uint32_t, buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
   /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
   template <class Word>
   Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,

@@ -143,6 +143,14 @@ class buffer_ref {
     detail::refuse_temporary<Container>();
   }
 
+  /// Does not compile: says what to write instead of one value.
+  template <detail::single_value Value>
+  constexpr buffer_ref(const Value& /*value*/) noexcept {
+    static_assert(!detail::single_value<Value>,
+                  "a buffer is a view or container of trivially copyable elements: for one value, write "
+                  "std::span{&value, 1}; for an address, {address, bytes}");
+  }
+
   /// A reference to this memory that only reads.
   constexpr operator const_buffer_ref() const noexcept {
     return memory_ == nullptr ? const_buffer_ref{address_, bytes_} : const_buffer_ref{address_, bytes_, *memory_};

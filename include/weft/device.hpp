@@ -99,6 +99,8 @@ class device {
   /// **Threads**: any. **Errors**: `invalid_state` beyond `WEFT_DEVICES_MAX` devices at once, and inside a handler or
   /// hook of the default device.
   explicit device(weft::runtime& owner, const device_options& options = {});
+  template <class WriteMembersInOrderOf = device_options>
+  device(weft::runtime&, ...) = delete;  // options that do not fit
 
   /// Leaves its rings and its pending operations to the default device.
   ///
@@ -132,6 +134,9 @@ class device {
   /// buffers, as for one buffer.
   status post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, completion& local,
                  const post_am_options& options = {});
+  template <class WriteMembersInOrderOf = post_am_options>
+  status post_am(std::uint32_t, remote_completion, const_buffer_ref, completion&,
+                 ...) = delete;  // options that do not fit
 
   /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
   ///
@@ -218,6 +223,8 @@ class device {
   /// add up to too much.
   status post_send(std::uint32_t peer, const_buffer_list bytes, completion& local,
                    const post_send_options& options = {});
+  template <class WriteMembersInOrderOf = post_send_options>
+  status post_send(std::uint32_t, const_buffer_ref, completion&, ...) = delete;  // options that do not fit
 
   /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
   ///
@@ -256,6 +263,8 @@ class device {
   /// Receives one message into a list of buffers, filled one after the other. **Buffer**: the list and its buffers, as
   /// for one buffer.
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
+  template <class WriteMembersInOrderOf = post_recv_options>
+  status post_recv(std::uint32_t, buffer_ref, completion&, ...) = delete;  // options that do not fit
 
   /// Cancels the receive, send or active message that was *posted* with `ticket`. Either it answers `cancelled`, and
   /// the completion is signalled with the error `cancelled`; or it answers `too_late`, and the operation completes as
@@ -305,6 +314,9 @@ class device {
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   status post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, completion& local,
                   const post_put_options& options = {});
+  template <class WriteMembersInOrderOf = post_put_options>
+  status post_put(std::uint32_t, const_buffer_ref, const remote_buffer&, completion&,
+                  ...) = delete;  // options that do not fit
 
   /// Writes the first `bytes` bytes of a packet that the caller has filled, which the caller need not keep. **Buffer**
   /// and **Returns**: as for `post_send` of a packet; a flush says when the bytes are there. **Errors**: those of
@@ -330,6 +342,9 @@ class device {
   /// **Errors**: also `invalid_argument` for a list that is too long, or whose sizes add up to too much.
   status post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, completion& local,
                   const post_get_options& options = {});
+  template <class WriteMembersInOrderOf = post_get_options>
+  status post_get(std::uint32_t, buffer_ref, const remote_buffer&, completion&,
+                  ...) = delete;  // options that do not fit
 
   /// Combines a word of a region of rank `peer` with `operand`, atomically with respect to all remote atomics on that
   /// word by any rank and thread, and to `std::atomic_ref` at the target. `Word` has 4 or 8 bytes.
@@ -446,6 +461,8 @@ class device {
   bool wait(const synchronizer& on, const wait_options& options = {});
   /// Waits until `on` has counted at least `value` signals; false at a limit.
   bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
+  template <class WriteMembersInOrderOf = wait_options>
+  bool wait(const counter&, std::uint64_t, ...) = delete;  // options that do not fit
 
   /// Waits until no post has yet to signal `on`; that is, until every buffer of these posts is the caller's again.
   /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false at
@@ -453,6 +470,8 @@ class device {
   bool wait_all(const completion& on, const wait_options& options = {});
   /// The same for several objects.
   bool wait_all(std::initializer_list<const completion*> on, const wait_options& options = {});
+  template <class WriteMembersInOrderOf = wait_options>
+  bool wait_all(const completion&, ...) = delete;  // options that do not fit
 
   /// Calls `post`, a function that posts once and gives back the `status`, until the answer is not *retry*:
   /// `dev.until_accepted([&] { return dev.post_am(1, {.id = 1}, text, sent); });`. Makes progress on this device

@@ -255,6 +255,8 @@ class run_loop {
       return dev.post_am(peer, to, bytes, local, how);
     });
   }
+  template <class WriteMembersInOrderOf = post_am_options>
+  auto post_am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
   /// Awaits `device::post_am`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes,
@@ -321,6 +323,8 @@ class run_loop {
       return dev.post_send(peer, bytes, local, how);
     });
   }
+  template <class WriteMembersInOrderOf = post_send_options>
+  auto post_send(std::uint32_t, const_buffer_ref, ...) = delete;  // options that do not fit
   /// Awaits `device::post_send`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options = {}) {
@@ -345,6 +349,8 @@ class run_loop {
         operation::receive, peer, options, std::move(stop),
         [=](device& dev, completion& local, const auto& how) { return dev.post_recv(peer, buffer, local, how); });
   }
+  template <class WriteMembersInOrderOf = post_recv_options>
+  auto post_recv(std::uint32_t, buffer_ref, ...) = delete;  // options that do not fit
   /// Awaits `device::post_recv`, into a container that the operation keeps. The await returns `received<Buffer>`: the
   /// record and the container.
   template <detail::owned_buffer Buffer>
@@ -388,6 +394,8 @@ class run_loop {
       return dev.post_put(peer, bytes, to, local, how);
     });
   }
+  template <class WriteMembersInOrderOf = post_put_options>
+  auto post_put(std::uint32_t, const_buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
   /// Awaits `device::post_put`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_put(std::uint32_t peer, Buffer&& bytes, const remote_buffer& to,
@@ -412,6 +420,8 @@ class run_loop {
       return dev.post_get(peer, buffer, from, local, how);
     });
   }
+  template <class WriteMembersInOrderOf = post_get_options>
+  auto post_get(std::uint32_t, buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
   /// Awaits `device::post_get`, into a container that the operation keeps. The await returns `received<Buffer>`.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_get(std::uint32_t peer, Buffer&& buffer, const remote_buffer& from,

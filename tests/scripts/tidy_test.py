@@ -136,6 +136,8 @@ class Members(Checks):
         self.assertEqual(self.findings(src__base__a_hpp=f"class a {{\n public:\n{fields}{functions}{inner}}};\n"), [])
         self.assert_one("src/base/a.hpp:1: a has 41 members, 40 allowed",
                         src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}  ~a();\n}};\n")
+        refusal = "  template <class C = int>\n  int f(int, ...) = delete;  // says what to write\n"
+        self.assertEqual(self.findings(src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}{refusal}}};\n"), [])
         self.assertEqual(self.findings(src__base__a_hpp=f"struct a {{\n{fields}}};\n"), [])
         self.assert_one("a has 17 fields, 16 allowed", src__base__a_hpp=f"struct a {{\n{fields}  std::map<int, int> m;\n}};\n")
         many = "".join(f"  int a{i}{{0}};\n" for i in range(40))

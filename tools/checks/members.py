@@ -2,7 +2,8 @@
 """How much a class holds: at most 40 members, a struct at most 16 fields, but for structs of options. Larger ones have a
 kept number, which only falls.
 
-Functions, constructors and fields are members; types, constants and aliases inside a class are not.
+Functions, constructors and fields are members; types, constants and aliases inside a class are not, nor are deleted
+overloads for any arguments, which only tell the compiler's user what to write.
 """
 
 import re
@@ -20,6 +21,7 @@ HEAD = re.compile(r"\b(class|struct)\s+(?:alignas\([^)]*\)\s*|\[\[[^\]]*\]\]\s*)
 TYPE = re.compile(r"(?:template\s*<[^{]*>\s*)?(?:class|struct|union|enum)\b")
 ACCESS = re.compile(r"\b(?:public|private|protected):")
 NO_MEMBERS = ("using", "friend", "static_assert", "typedef", "class ", "struct ", "enum ", "union ")
+REFUSAL = re.compile(r"\.\.\.\)\s*=\s*delete$")
 TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>")
 
 
@@ -66,7 +68,7 @@ def _members(body):
             statement += char
             continue
         text, statement = ACCESS.sub("", statement).strip(), ""
-        if not text or text.startswith(NO_MEMBERS):
+        if not text or text.startswith(NO_MEMBERS) or REFUSAL.search(text):
             continue
         declared = TEMPLATE_ARGUMENTS.sub("", re.sub(r"alignas\([^)]*\)|\[\[[^\]]*\]\]|decltype\([^)]*\)", "", text))
         declared = declared.split("{")[0].split("=")[0]
