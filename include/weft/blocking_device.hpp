@@ -119,6 +119,7 @@ class blocking_device {
     std::uint32_t peer;
     std::uint32_t device;  // of the peer's
     std::uint64_t tag = 0;
+    std::uint64_t room = 0;  // bytes of a receive's buffer; of a list 0
   };
 
   template <class Post>

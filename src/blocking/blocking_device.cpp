@@ -3,6 +3,7 @@
 // in.
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "base/backoff.hpp"
@@ -26,6 +27,9 @@ std::uint32_t sender_of(std::uint32_t peer, const post_recv_options& options) no
   const bool is_named = options.policy == match_policy::rank_tag || options.policy == match_policy::rank_only;
   return is_named ? peer : base::wait_note::nobody;
 }
+
+std::uint64_t room_of(const buffer_ref& buffer) noexcept { return buffer.bytes(); }
+std::uint64_t room_of(const buffer_list& /*buffer*/) noexcept { return 0; }  // a walk for the text of an error alone
 
 struct call_names {
   const char* refused;  // of static storage
@@ -74,10 +78,19 @@ struct blocking_device::call : core::awaited_call {
   }
 
   // Throws the error with which the operation has completed.
-  void refuse_failure(const char* name) const {
-    if (record.error() == errc::none) return;
-    throw error{record.error(), fmt::format("blocking_device::{}: the operation with rank {} failed: {}", name,
-                                            record.peer(), name_of(record.error()))};
+  void refuse_failure(const named& operation) const {
+    if (record.error() != errc::none) [[unlikely]]
+      throw error{record.error(), text_of_failure(operation)};
+  }
+  [[nodiscard]] std::string text_of_failure(const named& operation) const {
+    if (record.error() == errc::truncated) {
+      const std::string room = operation.room != 0 ? fmt::format("has {} bytes", operation.room) : "is shorter";
+      return fmt::format(
+          "blocking_device::{}: truncated: the message of rank {} with tag {} has {} bytes, and the buffer {}",
+          operation.name, record.peer(), record.tag(), record.message_bytes(), room);
+    }
+    return fmt::format("blocking_device::{}: the operation with rank {} failed: {}", operation.name, record.peer(),
+                       name_of(record.error()));
   }
 
   // In a line.
@@ -108,7 +121,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
   if (answer.is_retry()) answer = post_again(post, me, operation, answer.reason());
   if (answer.is_done()) return std::move(me.record);
   wait_for(me, operation);
-  me.refuse_failure(name);
+  me.refuse_failure(operation);
   return std::move(me.record);
 }
 
@@ -195,7 +208,7 @@ completion_record blocking_device::recv_any(std::uint32_t peer, const Buffer& bu
     options.context = context;
     return through_->post_recv(peer, buffer, local, options);
   };
-  return run(post, {"recv", sender_of(peer, options), any_device, options.tag});
+  return run(post, {"recv", sender_of(peer, options), any_device, options.tag, room_of(buffer)});
 }
 
 template <class Bytes>
@@ -248,7 +261,7 @@ completion_record blocking_device::recv_matched(matched_message& message, const 
   const auto post = [&](completion& local, void* context) {
     return message.receive(buffer, local, {.context = context});
   };
-  return run(post, {"recv", base::wait_note::nobody, any_device});
+  return run(post, {"recv", base::wait_note::nobody, any_device, 0, room_of(buffer)});
 }
 completion_record blocking_device::recv(matched_message& message, buffer_ref buffer) {
   return recv_matched(message, buffer);
@@ -260,7 +273,7 @@ completion_record blocking_device::recv(matched_message& message, buffer_list bu
 // Posts again itself: a call that may leave at any time has no part in the lines of calls that wait to post.
 std::optional<completion_record> blocking_device::recv_within(const wait_limits& limits, std::uint32_t peer,
                                                               buffer_ref buffer, const post_recv_options& options) {
-  const named operation{"recv_within", sender_of(peer, options), any_device, options.tag};
+  const named operation{"recv_within", sender_of(peer, options), any_device, options.tag, buffer.bytes()};
   base::refuse_in_callback(operation.name);
   call me;
   const base::limit_watch until{me.end, limits};
@@ -289,7 +302,7 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
     wait_for(me, operation);
     if (me.record.error() == errc::cancelled) return std::nullopt;
   }
-  me.refuse_failure(operation.name);
+  me.refuse_failure(operation);
   return std::move(me.record);
 }
 

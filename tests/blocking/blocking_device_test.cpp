@@ -415,12 +415,12 @@ TEST(blocking_device, throws_what_an_operation_ends_with) {
     fiber_scheduler fibers{{.devices = served}};
     fiber receives = fibers.spawn([&] {
       std::array<std::byte, 10> small;
-      static_cast<void>(through.recv(0, std::span{small}));
+      static_cast<void>(through.recv(0, std::span{small}, {.tag = 7}));
     });
     fibers
         .spawn([&] {
           const std::vector<std::byte> large(100);
-          through.send(0, large);
+          through.send(0, large, {.tag = 7});
         })
         .join();
     try {
@@ -428,7 +428,9 @@ TEST(blocking_device, throws_what_an_operation_ends_with) {
       FAIL() << "nothing was thrown";
     } catch (const error& thrown) {
       EXPECT_EQ(thrown.code(), errc::truncated);
-      EXPECT_NE(std::string{thrown.what()}.find("recv"), std::string::npos) << thrown.what();
+      const std::string text = thrown.what();
+      for (const char* each : {"recv: truncated", "rank 0 with tag 7 has 100 bytes", "the buffer has 10 bytes"})
+        EXPECT_NE(text.find(each), std::string::npos) << text;
     }
   });
 }

@@ -289,6 +289,7 @@ void deliver(device_state& dev, operation_state& receive, const net::arrival& me
   receive.bytes = 0;
   if (message.bytes > receive.receiving.into.bytes()) {
     receive.error = errc::truncated;
+    complete::log_truncated(receive);
   } else if (receive.receiving.into.copy_from(message.payload, message.bytes)) {
     receive.bytes = message.bytes;
   } else {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/protocol/complete.hpp"
 
+#include "base/log.hpp"
+
 #include "base/assertion.hpp"
 #include "core/protocol/awaited.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -69,6 +71,11 @@ bool try_signal(device_state& dev, operation_state& operation) noexcept {
   dev.runtime().signalled(&object);
   put_back(dev, operation);
   return true;
+}
+
+[[gnu::cold]] void log_truncated(const operation_state& receive) noexcept {
+  base::log_info("a receive is truncated: the message of rank {} with tag {} has {} bytes, and the buffer has {}",
+                 receive.peer, receive.tag, receive.receiving.message_bytes, receive.receiving.into.bytes());
 }
 
 void put_back(device_state& dev, operation_state& done) noexcept {

@@ -18,6 +18,10 @@ void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 /// Signals an object without an operation of this rank. False: the object is full, and the caller keeps the payload.
 [[nodiscard]] bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept;
 
+/// Of a receive whose message is longer than its buffer, which not every completion object says: a line
+/// (WEFT_LOG=info).
+void log_truncated(const operation_state& receive) noexcept;
+
 /// Puts an operation back into its set: nothing more is owed for it, and no flush waits for it.
 void put_back(device_state& dev, operation_state& done) noexcept;
 

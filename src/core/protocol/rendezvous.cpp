@@ -95,7 +95,10 @@ void begin(device_state& dev, operation_state& receiving, const rts_body& body) 
   receiving.copying.acknowledge = body.acknowledge != 0;
   const bool fits = body.bytes <= receiving.receiving.into.bytes();
   receiving.bytes = fits ? body.bytes : 0;
-  if (!fits) receiving.error = errc::truncated;
+  if (!fits) {
+    receiving.error = errc::truncated;
+    complete::log_truncated(receiving);
+  }
   dev.memory().copy_choices().begin(receiving);
   dev.defer(receiving, receiving.bytes != 0 ? step::fetch : step::send_fin);
 }
