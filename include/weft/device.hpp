@@ -15,6 +15,7 @@
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/counters.hpp"
+#include "weft/detail/report_names.hpp"
 #include "weft/detail/test_loop.hpp"
 #include "weft/device_options.hpp"
 #include "weft/hook.hpp"
@@ -506,6 +507,9 @@ class device {
 
  private:
   friend void detail::rest_between_tests(device& through, detail::test_loop& tests) noexcept;
+  friend bool detail::wait_as(const detail::waiting_function& function, device& through,
+                              std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+                              const wait_options& options);
   friend class blocking_device;
   friend class fibers::scheduler;
   friend class progress_thread;

@@ -29,6 +29,10 @@ class group_state;
 namespace boot {
 class bootstrap;
 }
+namespace detail {
+class report_names;
+void use_report_names(runtime& owner, const report_names* names) noexcept;
+}  // namespace detail
 namespace test {
 class local_job;
 }
@@ -239,6 +243,7 @@ class runtime {
   [[nodiscard]] std::string explain(std::uint32_t peer, std::size_t bytes) const;
 
  private:
+  friend void detail::use_report_names(runtime& owner, const detail::report_names* names) noexcept;
   friend class completion;
   friend class device;
   friend class test::local_job;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coll/failed_message.hpp"
+#include "coll/group_wait.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 
@@ -28,7 +29,7 @@ direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buf
   }
 }
 
-errc direct_run::run(std::uint64_t tag, const reduction& by) {
+errc direct_run::run(std::uint64_t tag, operation which, const reduction& by) {
   const std::span<const step> all = steps_.steps();
   messages_.clear();
   work_.clear();
@@ -46,7 +47,7 @@ errc direct_run::run(std::uint64_t tag, const reduction& by) {
     } else if (work_.has_next()) {
       begin_or_fail(work_.take(), tag, by);
     } else if (posted_ != 0) {
-      take_record();
+      take_record(which);
     } else {
       break;
     }
@@ -104,14 +105,18 @@ void direct_run::make_ready(std::uint32_t index) noexcept {
 }
 
 // The record of a message that is complete, whichever is first.
-void direct_run::take_record() {
+void direct_run::take_record(operation which) {
   device& through = in_.through();
   std::optional<completion_record> found = ends_.pop();
   for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && !found; ++i) {
     through.progress();
     found = ends_.pop();
   }
-  if (!found) found = through.wait(ends_);
+  const auto take_end = [&] {
+    found = ends_.pop();
+    return found.has_value();
+  };
+  if (!found) wait_in(in_, which, ends_, take_end);
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(found->context()));
   --posted_;
   if (failed_ == errc::none && !thrown_ && found->error() != errc::none) {

@@ -24,10 +24,10 @@ class direct_run {
   direct_run(const direct_run&) = delete;
   direct_run& operator=(const direct_run&) = delete;
 
-  /// Does all steps. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first error of an
-  /// operation. **Errors**: what a post, or the function of a reduction, has thrown first. Members that wait for
-  /// messages behind such a step have been told (failed_message.hpp).
-  [[nodiscard]] errc run(std::uint64_t tag, const reduction& by);
+  /// Does all steps of `which`. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first
+  /// error of an operation. **Errors**: what a post, or the function of a reduction, has thrown first. Members that
+  /// wait for messages behind such a step have been told (failed_message.hpp).
+  [[nodiscard]] errc run(std::uint64_t tag, operation which, const reduction& by);
 
  private:
   // Steps that may begin, in the order in which they were found.
@@ -48,7 +48,7 @@ class direct_run {
   void begin(std::uint32_t index, std::uint64_t tag, const reduction& by);
   void end(std::uint32_t index) noexcept;
   void make_ready(std::uint32_t index) noexcept;
-  void take_record();
+  void take_record(operation which);
 
   group_state& in_;
   const schedule& steps_;

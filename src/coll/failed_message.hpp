@@ -10,6 +10,12 @@
 
 namespace weft::coll {
 
+/// For errors of a group whose members don't compare their calls.
+inline constexpr const char* hint_of_other_calls =
+    ". If members may call different collectives, or with different sizes: WEFT_CHECK=1 compares their calls, and "
+    "names "
+    "both";
+
 /// Bytes that no other message has too many. With those of a straight body (straight.hpp) they fit into any packet.
 inline constexpr std::uint64_t failed_message_excess = 23;
 

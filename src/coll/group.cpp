@@ -275,7 +275,8 @@ group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::u
   if (options.name) return group{coll::make_given(of, through, *options.name, std::move(members), rank)};
   // A group that only makes this one, with a name of the library's own.
   const coll::group_name own{coll::group_name::own_leader, tag + 1};
-  group maker{std::make_shared<coll::group_state>(of, through, own, nullptr, members, rank)};
+  coll::group_list& list = coll::group_store::of(of).list();
+  group maker{std::make_shared<coll::group_state>(of, through, own, nullptr, list, members, rank)};
   group out{coll::agree_on_all(maker, *maker.state_, std::move(members), through)};
   // The next group of these ranks and this tag is made by messages of the same tags: none may overtake.
   collective::barrier().run(maker);

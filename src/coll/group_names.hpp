@@ -32,6 +32,9 @@ struct group_name {
     return {given_leader + (name >> number_bits), name & ((1U << number_bits) - 1)};
   }
   [[nodiscard]] bool is_own() const noexcept { return leader == own_leader; }
+  [[nodiscard]] bool is_given() const noexcept { return leader >= given_leader && !is_own(); }
+  /// The name that callers gave.
+  [[nodiscard]] std::uint32_t given_name() const noexcept { return (leader - given_leader) << number_bits | number; }
 };
 
 /// **Threads**: any.

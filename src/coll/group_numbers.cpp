@@ -18,13 +18,13 @@ group_numbers::~group_numbers() = default;
 
 // The barrier is made before the first collective at whose end it may be entered: an end makes nothing.
 std::uint64_t group_numbers::take_slow() {
-  const std::uint64_t number = next_;
+  const std::uint64_t number = next();
   if (number_window::is_before_barrier(number)) {
     if (barrier_ == nullptr) barrier_ = std::make_unique<epoch_barrier>(*group_, *this);
   } else if (is_open(number)) {
     simple_below_ = number_window::number_before_barrier(number / number_window::epoch_numbers);
   }
-  next_ = number_window::next(number);
+  set_next(number_window::next(number));
   return number;
 }
 

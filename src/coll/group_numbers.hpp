@@ -3,13 +3,16 @@
 // and the label of the step.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "coll/group_names.hpp"
 #include "coll/number_window.hpp"
+#include "coll/shape.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -28,24 +31,26 @@ class group_numbers {
   group_numbers& operator=(const group_numbers&) = delete;
 
   /// The number of the next collective, which has to end by `end`. **Errors**: std::bad_alloc.
-  [[nodiscard]] std::uint64_t take() {
-    const std::uint64_t number = next_;
+  [[nodiscard]] std::uint64_t take(operation which) {
+    const std::uint64_t number = next();
+    note(number, which);
     if (number >= simple_below_) [[unlikely]]
       return take_slow();
-    next_ = number + 1;
+    set_next(number + 1);
     return number;
   }
   /// Of a collective that was not started. Nothing happens if a later one was.
   void put_back(std::uint64_t number) noexcept {
-    if (next_ == number_window::next(number)) next_ = number;
+    if (next() == number_window::next(number)) set_next(number);
   }
   /// Takes the next number, and returns when its messages may be sent. **Blocking**: until all members have completed
   /// the collectives that had these tags; makes progress on the group's device.
-  [[nodiscard]] std::uint64_t take_open() {
-    const std::uint64_t number = next_;
+  [[nodiscard]] std::uint64_t take_open(operation which) {
+    const std::uint64_t number = next();
+    note(number, which);
     if (number >= simple_below_) [[unlikely]]
       return take_slow_open();
-    next_ = number + 1;
+    set_next(number + 1);
     return number;
   }
   /// Waits for a number that was taken. **Errors**: as `refuse`, but for `backlog_full`.
@@ -79,6 +84,35 @@ class group_numbers {
   /// Whether a barrier is under way. Behind the runs that it waits for.
   [[nodiscard]] bool is_busy() const noexcept;
 
+  /// The name of the group.
+  [[nodiscard]] group_name name() const noexcept {
+    constexpr std::uint64_t number_mask = (std::uint64_t{1} << group_name::number_bits) - 1;
+    const std::uint64_t bits = name_ >> (label_bits + number_bits);
+    return {static_cast<std::uint32_t>(bits >> group_name::number_bits),
+            static_cast<std::uint32_t>(bits & number_mask)};
+  }
+  /// The number of the next collective. **Threads**: any; others than the one that starts collectives may see an older
+  /// one.
+  [[nodiscard]] std::uint64_t next() const noexcept {
+    return next_.load(std::memory_order_relaxed);  // [own] and a [hint] for reports
+  }
+  /// For reports: the operation of this number, one of the last before `next`. **Threads**: any.
+  [[nodiscard]] std::optional<operation> operation_of(std::uint64_t number) const noexcept {
+    const std::uint64_t now = next();
+    if (number >= now || now - number > last_operations_.size()) return std::nullopt;
+    return last_operations_[number % last_operations_.size()].load(std::memory_order_relaxed);  // [hint]
+  }
+  /// For reports: the number here of the collective whose messages have this tag; nothing if they are of another group.
+  [[nodiscard]] std::optional<std::uint64_t> number_of(std::uint64_t tag) const noexcept {
+    constexpr unsigned bits = label_bits + number_bits;
+    if (tag >> bits != name_ >> bits) return std::nullopt;
+    const std::uint64_t now = next();
+    // The one of its residue that is nearest to the next number.
+    const auto ahead = static_cast<std::uint32_t>((tag >> label_bits) - now) % number_window::numbers;
+    const bool is_before = ahead >= number_window::numbers / 2 && now + ahead >= number_window::numbers;
+    return now + ahead - (is_before ? number_window::numbers : 0);
+  }
+
   /// The tags of a collective, without a label.
   [[nodiscard]] std::uint64_t tag(std::uint64_t number) const noexcept {
     return name_ | (number & (number_window::numbers - 1)) << label_bits;
@@ -92,11 +126,16 @@ class group_numbers {
 
   [[nodiscard]] std::uint64_t take_slow();
   [[nodiscard]] std::uint64_t take_slow_open();
+  void set_next(std::uint64_t number) noexcept { next_.store(number, std::memory_order_relaxed); }  // [own]
+  void note(std::uint64_t number, operation which) noexcept {
+    last_operations_[number % last_operations_.size()].store(which, std::memory_order_relaxed);  // [own], for reports
+  }
   void enter_barrier() noexcept;
 
   group_state* group_;
   std::uint64_t name_;
-  std::uint64_t next_ = 0;
+  std::atomic<std::uint64_t> next_{0};
+  std::array<std::atomic<operation>, 16> last_operations_{};  // by number
   // The first number behind `next_` that is not known to be open, or that has more to do.
   std::uint64_t simple_below_ = number_window::number_before_barrier(0);
   number_window window_;
@@ -107,10 +146,10 @@ class group_numbers {
 /// The numbers of a start: one for its steps and, in a checked group, one for the comparison before them.
 class start_numbers {
  public:
-  void take(group_numbers& numbers, bool has_comparison) {
+  void take(group_numbers& numbers, operation which, bool has_comparison) {
     has_comparison_ = has_comparison;
-    if (has_comparison) comparison_ = numbers.take();
-    last_ = numbers.take();
+    if (has_comparison) comparison_ = numbers.take(which);
+    last_ = numbers.take(which);
   }
   /// Of a start that has failed before its steps.
   void put_back(group_numbers& numbers) noexcept {
@@ -144,7 +183,7 @@ class start_numbers {
 /// The number of a collective that the calling thread carries out itself, until its end.
 class own_number {
  public:
-  explicit own_number(group_numbers& numbers) : numbers_{numbers}, number_{numbers.take_open()} {}
+  own_number(group_numbers& numbers, operation which) : numbers_{numbers}, number_{numbers.take_open(which)} {}
   ~own_number() { numbers_.end(number_); }
   own_number(const own_number&) = delete;
   own_number& operator=(const own_number&) = delete;

@@ -18,7 +18,7 @@ static group_settings settings_of(core::runtime_state& runtime) noexcept {
           .polls_before_wait = is_crowded ? 1U : 8U};
 }
 
-group_state::group_state(weft::runtime& owner, device& through, group_name name, group_names* names,
+group_state::group_state(weft::runtime& owner, device& through, group_name name, group_names* names, group_list& list,
                          std::vector<std::uint32_t> members, std::uint32_t rank)
     : runtime_{&owner},
       through_{&through},
@@ -28,7 +28,8 @@ group_state::group_state(weft::runtime& owner, device& through, group_name name,
       members_{std::move(members)},
       rank_{rank},
       size_{members_.empty() ? owner.size() : static_cast<std::uint32_t>(members_.size())},
-      numbers_{*this, name} {}
+      numbers_{*this, name},
+      entry_{list, *this} {}
 
 void group_state::find_nodes() {
   std::vector<std::uint32_t> by_member(size_);
@@ -40,7 +41,7 @@ void group_state::find_nodes() {
 
 group_state::~group_state() = default;
 
-std::shared_ptr<void>& group_state::kept_of(weft::runtime& of) { return core::door::kept_for_groups(*of.state_); }
+core::runtime_state& group_state::runtime_state_of(weft::runtime& owner) noexcept { return *owner.state_; }
 
 // Runs first: the last one enters the barrier before it ends.
 bool group_state::is_running() const noexcept {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coll/group_list.hpp"
 #include "coll/group_names.hpp"
 #include "coll/group_numbers.hpp"
 #include "coll/node_map.hpp"
@@ -43,7 +44,8 @@ struct kept_runs {
 class group_state {
  public:
   /// `members`: ranks of the job; empty for all of them. `names`: of this rank; null for a name of the library's own.
-  group_state(weft::runtime& owner, device& through, group_name name, group_names* names,
+  /// `list`: of the groups of the runtime.
+  group_state(weft::runtime& owner, device& through, group_name name, group_names* names, group_list& list,
               std::vector<std::uint32_t> members, std::uint32_t rank);
   ~group_state();
   group_state(const group_state&) = delete;
@@ -93,9 +95,11 @@ class group_state {
   /// Runs that are kept for later. **Threads**: one at a time.
   [[nodiscard]] kept_runs& kept() noexcept { return kept_; }
 
+  /// For the door into core.
+  [[nodiscard]] static core::runtime_state& runtime_state_of(weft::runtime& owner) noexcept;
+
  private:
   friend class group_store;
-  [[nodiscard]] static std::shared_ptr<void>& kept_of(weft::runtime& of);
   void find_nodes();
 
   weft::runtime* runtime_;
@@ -114,6 +118,7 @@ class group_state {
   std::unique_ptr<counter> arrived_;
   group_numbers numbers_;
   kept_runs kept_;
+  listed_group entry_;  // the last member
 };
 
 }  // namespace weft::coll

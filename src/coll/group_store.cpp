@@ -10,8 +10,9 @@ namespace weft::coll {
 
 group_store::group_store(weft::runtime& of)
     : names_{of.rank()},
-      world_{std::make_shared<group_state>(of, of.default_device(), group_name{}, nullptr, std::vector<std::uint32_t>{},
-                                           of.rank())} {}
+      report_{group_state::runtime_state_of(of), list_},
+      world_{std::make_shared<group_state>(of, of.default_device(), group_name{}, nullptr, list_,
+                                           std::vector<std::uint32_t>{}, of.rank())} {}
 
 group_store::~group_store() {
   while (group_state* const each = ending_) {
@@ -23,14 +24,14 @@ group_store::~group_store() {
 group_store& group_store::of(weft::runtime& owner) {
   static std::mutex making;
   const std::scoped_lock lock{making};
-  std::shared_ptr<void>& kept = group_state::kept_of(owner);
+  std::shared_ptr<void>& kept = core::door::kept_for_groups(group_state::runtime_state_of(owner));
   if (!kept) kept = std::make_shared<group_store>(owner);
   return *static_cast<group_store*>(kept.get());
 }
 
 std::shared_ptr<group_state> group_store::make(weft::runtime& of, device& through, group_name name,
                                                std::vector<std::uint32_t> members, std::uint32_t rank) {
-  auto made = std::make_unique<group_state>(of, through, name, &names_, std::move(members), rank);
+  auto made = std::make_unique<group_state>(of, through, name, &names_, list_, std::move(members), rank);
   return {made.release(), [this](group_state* last) { end(last); }};
 }
 

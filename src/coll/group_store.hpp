@@ -8,7 +8,9 @@
 #include <mutex>
 #include <vector>
 
+#include "coll/group_list.hpp"
 #include "coll/group_names.hpp"
+#include "coll/group_report.hpp"
 #include "coll/group_state.hpp"
 
 namespace weft::coll {
@@ -28,6 +30,8 @@ class group_store {
   [[nodiscard]] const std::shared_ptr<group_state>& world() const noexcept { return world_; }
   /// The names of the groups of this rank.
   [[nodiscard]] group_names& names() noexcept { return names_; }
+  /// All groups, for reports.
+  [[nodiscard]] group_list& list() noexcept { return list_; }
   /// A group of this name. When its last copy ends while collectives are under way, it lives until they are complete.
   /// **Errors**: std::bad_alloc.
   [[nodiscard]] std::shared_ptr<group_state> make(weft::runtime& of, device& through, group_name name,
@@ -39,6 +43,8 @@ class group_store {
   void end(group_state* last) noexcept;
 
   group_names names_;
+  group_list list_;
+  group_report report_;
   std::shared_ptr<group_state> world_;
   std::mutex ending_mutex_;
   group_state* ending_ = nullptr;

@@ -9,6 +9,7 @@
 
 #include "base/assertion.hpp"
 #include "coll/failed_message.hpp"
+#include "coll/group_wait.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -24,8 +25,9 @@ bool are_same(const shape& a, const shape& b) noexcept {
          a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
-[[noreturn]] void fail(const shape& of, const algorithm& how, errc why) {
-  throw error{why, fmt::format("{} ({}): an operation with a member has failed", name_of(of.operation), how.name)};
+[[noreturn]] void fail(const shape& of, const algorithm& how, errc why, bool is_checked) {
+  throw error{why, fmt::format("{} ({}): an operation with a member has failed: {}{}", name_of(of.operation), how.name,
+                               name_of(why), is_checked ? "" : hint_of_other_calls)};
 }
 
 schedule made(const algorithm& how, const shape& of) {
@@ -151,7 +153,7 @@ void kept_run::copy(const step& which) {
 }
 
 void kept_run::take_numbers() {
-  numbers_.take(group_->numbers(), comparison_ != nullptr);
+  numbers_.take(group_->numbers(), shape_.operation, comparison_ != nullptr);
   tag_ = group_->numbers().tag(numbers_.last());
   if (comparison_) comparison_->begin(group_->numbers().tag(numbers_.comparison()));
 }
@@ -195,9 +197,9 @@ void kept_run::run() {
   if (comparison_) [[unlikely]]
     return run_checked();
   if (!direct_) direct_ = std::make_unique<direct_run>(*group_, steps_, buffers_);
-  const own_number number{group_->numbers()};
-  const errc end = direct_->run(number.tag(), combine_);
-  if (end != errc::none) fail(shape_, *how_, end);
+  const own_number number{group_->numbers(), shape_.operation};
+  const errc end = direct_->run(number.tag(), shape_.operation, combine_);
+  if (end != errc::none) fail(shape_, *how_, end, false);
 }
 
 void kept_run::run_checked() {
@@ -207,12 +209,12 @@ void kept_run::run_checked() {
   take_numbers();
   if (!group_->numbers().is_open(numbers_.last())) group_->numbers().wait_until_open(numbers_.last());
   graph_.start(*end_);
-  group_->through().wait(*end_);
+  wait_in(*group_, shape_.operation, *end_, [&] { return end_->is_ready(); });
   const std::optional<completion_record> end = end_->take();
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  fail(shape_, *how_, end->error());
+  fail(shape_, *how_, end->error(), true);
 }
 
 }  // namespace weft::coll

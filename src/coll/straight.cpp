@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/straight.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <exception>
 #include <memory>
 #include <utility>
 
 #include "coll/failed_message.hpp"
+#include "coll/group_wait.hpp"
 #include "coll/straight_bodies.hpp"
 #include "weft/counter.hpp"
 #include "weft/device.hpp"
@@ -19,12 +22,17 @@ namespace {
 // The messages of one collective. Sends go first: they travel while the receive is posted. It has a counter for itself:
 // while a fiber waits, another one of its thread may start the next collective of the group, whose messages may be
 // first.
+struct call {
+  group_state& group;
+  collective_operation operation;
+};
 class messages {
  public:
-  explicit messages(group_state& in)
-      : in_{in},
-        arrived_{std::move(in.free_counter())},
-        number_{in.numbers()},
+  explicit messages(const call& made)
+      : in_{made.group},
+        operation_{made.operation},
+        arrived_{std::move(in_.free_counter())},
+        number_{in_.numbers(), operation_},
         tag_{number_.tag()},
         awaited_{count().value()},
         failed_{count().failed()} {}
@@ -68,13 +76,14 @@ class messages {
     device& through = in_.through();
     for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && arrived_->value() < awaited_; ++i)
       through.progress();
-    if (arrived_->value() < awaited_) through.wait(*arrived_, awaited_);
+    if (arrived_->value() < awaited_)
+      wait_in(in_, operation_, *arrived_, [&] { return arrived_->value() >= awaited_; });
     expected_ = 0;
     if (arrived_->failed() != failed_) [[unlikely]] {
       fail(std::make_exception_ptr(
-          error{errc::peer_failed,
-                "a collective: the message of a member has failed, as its rank has ended, or as it "
-                "has not got a message itself"}));
+          error{errc::peer_failed, fmt::format("{}: the message of a member has failed: its rank has ended, or a "
+                                               "message to it has failed{}",
+                                               name_of(operation_), hint_of_other_calls)}));
     }
   }
 
@@ -106,6 +115,7 @@ class messages {
   }
 
   group_state& in_;
+  operation operation_;
   std::unique_ptr<counter> arrived_;
   own_number number_;
   std::uint64_t tag_;
@@ -129,7 +139,8 @@ bool can(const shape& of) noexcept {
 }
 
 void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
-  straight_bodies::carry_out<messages>(in, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
+  const call made{in, of.operation};
+  straight_bodies::carry_out<messages>(made, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
 }
 
 }  // namespace weft::coll::straight

@@ -178,6 +178,65 @@ void no_registration(weft::runtime& rt) {
   receive(dev, left_of(rt), {.tag = 1});
 }
 
+// Of the collectives of all ranks the last rank calls one less. It has made a group, or none.
+void collective_missing(weft::runtime& rt) {
+  weft::group all = rt.world();
+  std::uint64_t sum = 0;
+  const std::uint64_t mine = 1;
+  weft::collective::allreduce(std::span{&mine, 1}, std::span{&sum, 1}).run(all);
+  if (rt.rank() != rt.size() - 1) weft::collective::barrier().run(all);
+  rt.barrier();
+}
+void first_collective_missing(weft::runtime& rt) {
+  if (rt.rank() != rt.size() - 1) {
+    weft::group all = rt.world();
+    weft::collective::barrier().run(all);
+  }
+  rt.barrier();
+}
+// The same of a group of ranks 1 and up, by a post.
+void posted_collective_missing(weft::runtime& rt) {
+  weft::group some = rt.world().split(rt.rank() == 0 ? 0U : 1U, rt.rank());
+  weft::counter ended{rt};
+  std::uint64_t word = 0;
+  if (rt.rank() > 1) static_cast<void>(weft::collective::broadcast({&word, sizeof word}).post(some, ended));
+  if (rt.rank() > 1) rt.default_device().wait(ended, 1);
+  rt.barrier();
+}
+
+// Ranks call different collectives, all of which wait.
+void other_collective(weft::runtime& rt) {
+  weft::group all = rt.world();
+  std::uint64_t word = 0;
+  std::vector<std::uint64_t> in(rt.size()), out(rt.size());
+  if (rt.rank() == 0) weft::collective::broadcast(std::span{&word, 1}, 1).run(all);
+  if (rt.rank() != 0) weft::collective::alltoall(in, out).run(all);
+  rt.barrier();
+}
+
+// A post that is answered retry, and not repeated.
+void ignored_retry(weft::runtime& rt) {
+  weft::device& dev = rt.default_device();
+  weft::counter got{rt}, sent{rt};
+  const auto arrivals = rt.register_completion(got, {.id = 1});
+  rt.barrier();
+  constexpr std::uint64_t posts = 100'000;  // far more than the ring has room for
+  for (std::uint64_t i = 0; rt.rank() == 0 && i < posts; ++i) static_cast<void>(dev.post_am(1, {1}, {}, sent));
+  if (rt.rank() == 1) dev.wait(got, posts);
+  rt.barrier();
+}
+
+// Rank 0 sends to an engine that rank 1 has made without order.
+void engine_without_order(weft::runtime& rt) {
+  const weft::matching_engine own{rt, {.id = 7, .ordered = rt.rank() == 0}};
+  rt.barrier();
+  weft::device& dev = rt.default_device();
+  weft::counter sent{rt};
+  for (std::uint64_t i = 0; rt.rank() == 0 && i < 100'000; ++i)
+    dev.until_accepted([&] { return dev.post_send(1, bytes_of(i), sent, {.tag = 5, .engine = own}); });
+  if (rt.rank() == 1) receive(dev, 0, {.tag = 9});
+}
+
 void ended_peer(weft::runtime& rt) {
   if (rt.rank() == 1) receive(rt.default_device(), 0, {.tag = 4, .policy = match_policy::tag_only});
 }
@@ -220,6 +279,12 @@ void coroutines(weft::runtime& rt) {
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(weft::runtime&)> situations{
       {"receiver_first", &receiver_first},
+      {"collective_missing", &collective_missing},
+      {"first_collective_missing", &first_collective_missing},
+      {"posted_collective_missing", &posted_collective_missing},
+      {"other_collective", &other_collective},
+      {"ignored_retry", &ignored_retry},
+      {"engine_without_order", &engine_without_order},
       {"full_local_queue", &full_local_queue},
       {"fibers", &fibers},
       {"fibers_without_devices", &fibers_without_devices},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# subject: programs/weft-run src/core/runtime/describe.cpp tests/process/stuck.cpp
+# subject: programs/weft-run src/core/runtime src/coll/group_report.cpp tests/process/stuck.cpp
 # stages: release asan
 """A job that stands still says what its ranks wait for."""
 
@@ -151,6 +151,40 @@ class Standstill(unittest.TestCase):
 
     def test_a_blocking_call_is_named_with_rank_and_tag(self):
         self.expect("blocking", r"^weft 1/2: stuck: thread \d+ has waited .* s in recv with rank 0, tag 5")
+
+    def test_a_collective_is_named_with_the_rank_that_has_not_called_it(self):
+        waits = r": stuck: barrier in the group of all ranks \(its call {}\) waits for a message of rank {}, which has not called it yet"
+        self.expect("collective_missing", r"^weft 0/2: stuck: thread \d+ has waited .* s in barrier$",
+                    r"^weft 0/2" + waits.format(2, 1),
+                    r"^weft 1/2: stuck: rank 0 has made call 2 in the group of all ranks, which this rank has not made; "
+                    r"its last one was allreduce \(call 1\)$",
+                    r"^weft 1/2: stuck: if members may call different collectives, .* WEFT_CHECK=1")
+        self.expect("collective_missing", r"^weft 1/4: stuck: barrier in the group of all ranks \(its call 2\) waits", ranks=4)
+        self.expect("first_collective_missing", r"^weft 0/2" + waits.format(1, 1),
+                    r"^weft 1/2: stuck: rank 0 has called a collective, and this rank has called none$")
+        with Job("collective_missing", WEFT_CHECK="1") as job:
+            self.assertTrue(job.says(r"^weft 0/2" + waits.format(2, 1),
+                                     r"made call 2 in .* its last one was allreduce \(call 1\)$"))
+            self.assertNotIn("WEFT_CHECK=1 compares", job.said)
+
+    def test_a_posted_collective_of_some_ranks_is_named(self):
+        self.expect("posted_collective_missing", r"^weft 2/3: stuck: broadcast in the group of ranks 1, 2 \(its call 1\) "
+                    r"waits for a message of rank 1, ", ranks=3)
+
+    def test_members_that_call_different_collectives_are_told_of_the_check(self):
+        with Job("other_collective") as job:
+            self.assertTrue(job.says(r"WEFT_CHECK=1 compares their calls",
+                                     r"^weft 0/2: stuck: no collective waits in the group of all ranks; the last one of this rank "
+                                     r"was broadcast \(call 1\)$"))
+            self.assertNotRegex(job.said, r"engine 4294967295|tag \d{10}")
+
+    def test_posts_whose_retry_was_ignored_are_named(self):
+        self.expect("ignored_retry", r"^weft 0/2: stuck: \d+ posts were answered retry before, and none since: such a post "
+                    r"sends nothing; if the program has not repeated one")
+
+    def test_a_rank_that_waits_for_the_order_of_a_peer_is_named(self):
+        self.expect("engine_without_order", r"^weft 0/2: stuck: sends to rank 1 in ordered engines wait until that rank has "
+                    r"put earlier ones in order: ")
 
     def test_fibers_say_what_they_wait_for(self):
         self.expect("fibers", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: 1 in recv with rank 0, tag 5$",

@@ -12,6 +12,7 @@
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
+#include "weft/detail/report_names.hpp"
 #include "weft/runtime.hpp"
 #include "weft/synchronizer.hpp"
 
@@ -74,6 +75,25 @@ bool device::wait_all(std::initializer_list<const completion*> on, const wait_op
   return wait(
       on, [&] { return std::ranges::all_of(on, [](const completion* each) { return each->outstanding() == 0; }); },
       options);
+}
+
+bool detail::wait_as(const waiting_function& function, device& through, std::span<const completion* const> on,
+                     bool (*is_done)(void*), void* condition, const wait_options& options) {
+  core::runtime_state& runtime = through.state_->runtime();
+  base::refuse_in_callback(function.name);
+  return runtime.parking().wait(*through.state_, runtime.devices().standard(), on, is_done, condition, options,
+                                {function.describe, function.subject}, function.name);
+}
+
+detail::wait_name::wait_name(const char* function) noexcept : is_fiber_{base::waiter{}.is_fiber()} {
+  if (!is_fiber_) base::this_thread_waits() = {.call = function};
+}
+detail::wait_name::~wait_name() {
+  if (!is_fiber_) base::this_thread_waits() = {};
+}
+
+void detail::use_report_names(weft::runtime& owner, const report_names* names) noexcept {
+  owner.state_->own().witness().use(names);
 }
 
 void detail::begin_posting() { base::refuse_in_callback("device::until_accepted"); }

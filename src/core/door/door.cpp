@@ -31,6 +31,8 @@ engine_ref engine_of_groups(runtime_state& of) {
 }
 std::string_view algorithms_of_groups(const runtime_state& of) noexcept { return of.job().settings().coll; }
 bool compares_calls(const runtime_state& of) noexcept { return of.job().settings().check; }
+void describe_groups_by(runtime_state& owner, group_describer* groups) noexcept { owner.own().witness().use(groups); }
+const detail::report_names* report_names_of(runtime_state& owner) noexcept { return owner.own().witness().names(); }
 std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept { return of.own().kept_for_groups(); }
 
 refused_memory check_memory(runtime_state& of, const memory* in, const void* address, std::uint64_t bytes) noexcept {

@@ -16,8 +16,10 @@
 #include "core/operation/promise.hpp"
 #include "core/operation/running_callback.hpp"
 #include "core/protocol/cancel.hpp"
+#include "core/runtime/group_describer.hpp"
 #include "core/runtime/unwinding.hpp"
 #include "weft/detail/flush_mark.hpp"
+#include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 #include "weft/wait.hpp"
@@ -60,6 +62,11 @@ class service {
 [[nodiscard]] std::string_view algorithms_of_groups(const runtime_state& of) noexcept;
 /// Whether members of groups compare their calls (WEFT_CHECK).
 [[nodiscard]] bool compares_calls(const runtime_state& of) noexcept;
+/// Reports of a process in which nothing moves ask this object about messages of collectives; null: none. **Blocking**:
+/// until a report that asks the last one has been made.
+void describe_groups_by(runtime_state& owner, group_describer* groups) noexcept;
+/// The names of a library over Weft for such reports; null: none.
+[[nodiscard]] const detail::report_names* report_names_of(runtime_state& owner) noexcept;
 /// What the layer of collectives keeps for a runtime; destroyed before it. At first null. **Threads**: under a lock of
 /// the caller's.
 [[nodiscard]] std::shared_ptr<void>& kept_for_groups(runtime_state& of) noexcept;

@@ -118,6 +118,11 @@ class basic_order_credits {
     // [credits.asked] relaxed: a request that is missed is sent once more.
     of_rank_[target].asked.fetch_and(~bit_of(device), std::memory_order_relaxed);
   }
+  /// Whether a device has asked `target` for a notice, which has not come.
+  [[nodiscard]] bool has_asked(std::uint32_t target) const noexcept {
+    // [credits.asked] relaxed: for reports.
+    return of_rank_[target].asked.load(std::memory_order_relaxed) != 0;
+  }
   /// Whether so few are left that engines keep none for later.
   [[nodiscard]] bool is_scarce(std::uint32_t target) const noexcept {
     return outstanding(target) > static_cast<std::int32_t>(each_ / 2);

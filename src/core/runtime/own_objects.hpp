@@ -30,6 +30,8 @@ class own_objects {
   [[nodiscard]] core::barrier& barrier() noexcept { return *barrier_; }
   [[nodiscard]] core::replies& replies() noexcept { return *replies_; }
   [[nodiscard]] core::packet_returns& packet_returns() noexcept { return *packet_returns_; }
+  /// Made by `watch`. It asks the collectives, which end before it.
+  [[nodiscard]] runtime_witness& witness() noexcept { return *witness_; }
   /// The collectives' own: destroyed before all else here.
   [[nodiscard]] std::shared_ptr<void>& kept_for_groups() noexcept { return kept_for_groups_; }
   /// Made by the first call. **Threads**: any.

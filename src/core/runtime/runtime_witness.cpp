@@ -15,6 +15,7 @@
 #include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "core/runtime/unmatched.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::core {
 namespace {
@@ -110,40 +111,62 @@ void runtime_witness::note_move() noexcept {
 }
 
 void runtime_witness::describe(base::report& into) {
+  const std::scoped_lock lock{layers_mutex_};
   describe_devices(into);
   describe_matching(into);
   describe_operations(into);
+  describe_credits(into);
   describe_kept(into);
   describe_ends(into);
 }
 
-void runtime_witness::describe_devices(base::report& into) {
+struct runtime_witness::devices_seen {
   std::vector<std::uint32_t> unpolled, neglected;
   bool is_polled = false;
-  std::uint64_t refused_posts = 0;
+  bool has_work = false;
+  std::uint64_t retries = 0;
   std::vector<full_targets::message> stopped;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
+};
+
+runtime_witness::devices_seen runtime_witness::look_at_devices() {
+  devices_seen out;
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
     const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
-    is_polled |= !is_quiet;
+    out.is_polled |= !is_quiet;
     if (index < unpolled_.size() && unpolled_[index].neglected != base::clock::duration{}) {
-      neglected.push_back(index);
+      out.neglected.push_back(index);
     } else if (is_quiet) {
-      unpolled.push_back(index);
+      out.unpolled.push_back(index);
     }
-    refused_posts += retries_of(counted);
-    if (counted.backlog != 0) backlogs.emplace_back(index, counted.backlog);
-    device->stopped().each([&](const full_targets::message& each) { stopped.push_back(each); });
+    out.retries += retries_of(counted);
+    if (counted.backlog != 0) out.backlogs.emplace_back(index, counted.backlog);
+    device->stopped().each([&](const full_targets::message& each) { out.stopped.push_back(each); });
   }));
-  for (const std::uint32_t index : neglected) {
-    into.add(
-        "messages wait at device {}, on which no thread has made progress for {:.1f} s: a thread has to call "
-        "progress() there, or a function that waits",
-        index, std::chrono::duration<double>(unpolled_[index].neglected).count());
+  out.has_work = !out.backlogs.empty();
+  of_->operations().each([&](const operation_state&) { out.has_work = true; });
+  return out;
+}
+
+void runtime_witness::describe_devices(base::report& into) {
+  const devices_seen seen = look_at_devices();
+  for (const std::uint32_t index : seen.neglected) {
+    const double time = std::chrono::duration<double>(unpolled_[index].neglected).count();
+    if (const detail::report_names* const library = names()) {
+      into.add(
+          "messages wait for this rank, and no thread has made progress for {:.1f} s: messages move inside functions "
+          "of {}: a thread has to call one that waits or tests",
+          time, library->library());
+    } else {
+      into.add(
+          "messages wait at device {}, on which no thread has made progress for {:.1f} s: a thread has to call "
+          "progress() there, or a function that waits",
+          index, time);
+    }
   }
-  for (const full_targets::message& each : stopped) {
+  for (const full_targets::message& each : seen.stopped) {
     const wire kind = kind_of(each.kind);
     if (kind == wire::active_message || kind == wire::rts) {
       into.add("{} has no room: it stops a message of rank {} and all behind it; pop its records, or let it take them",
@@ -155,19 +178,41 @@ void runtime_witness::describe_devices(base::report& into) {
           each.source, each.kind, each.id);
     }
   }
-  for (const auto& [index, count] : backlogs)
-    into.add("{} {} in the backlog of device {}", base::counted(count, "operation"), base::form_for(count, "is", "are"),
-             index);
-  if (refused_posts > retries_) {
+  if (names() == nullptr) {
+    for (const auto& [index, count] : seen.backlogs) {
+      into.add("{} {} in the backlog of device {}", base::counted(count, "operation"),
+               base::form_for(count, "is", "are"), index);
+    }
+  }
+  describe_retries(into, seen);
+  describe_progress(into, seen);
+}
+
+// Posts are answered retry also by a program that is right. One that ignores the answer waits for a message that was
+// never sent.
+void runtime_witness::describe_retries(base::report& into, const devices_seen& seen) {
+  if (names() != nullptr) return;  // the library repeats its posts
+  if (seen.retries > retries_) {
     into.add("posts were answered retry {} meanwhile: their targets don't poll, or have no room",
-             base::counted(refused_posts - retries_, "time"));
+             base::counted(seen.retries - retries_, "time"));
+  } else if (seen.retries != 0) {
+    into.add(
+        "{} {} answered retry before, and none since: such a post sends nothing; if the program has not repeated one, "
+        "its message or receive is missing (device::until_accepted repeats a post)",
+        base::counted(seen.retries, "post"), base::form_for(seen.retries, "was", "were"));
   }
-  bool has_work = !backlogs.empty();
-  of_->operations().each([&](const operation_state&) { has_work = true; });
-  if (!is_polled && has_work) into.add("no thread has made progress meanwhile, on any device");
-  for (const std::uint32_t index : unpolled) {
-    if (is_polled) into.add("no thread has made progress on device {} meanwhile: what came for it waits there", index);
+}
+
+void runtime_witness::describe_progress(base::report& into, const devices_seen& seen) {
+  const detail::report_names* const library = names();
+  if (!seen.is_polled && seen.has_work && library != nullptr) {
+    into.add("no thread has called a function of {} meanwhile", library->library());
+  } else if (!seen.is_polled && seen.has_work) {
+    into.add("no thread has made progress meanwhile, on any device");
   }
+  if (!seen.is_polled || library != nullptr) return;
+  for (const std::uint32_t index : seen.unpolled)
+    into.add("no thread has made progress on device {} meanwhile: what came for it waits there", index);
 }
 
 void runtime_witness::describe_matching(base::report& into) {
@@ -187,7 +232,17 @@ void runtime_witness::describe_matching(base::report& into) {
   });
   // Receives that other threads have posted while this one was inside their engine.
   arrive_send::deliver_all(of_->devices().standard(), released);
-  all.describe(into);
+  describe_groups(into, all.steps_of_groups());
+  all.describe(into, names());
+}
+
+// Of a rank that has made no group, and so waits for no collective, the layer of collectives knows nothing.
+void runtime_witness::describe_groups(base::report& into, const std::vector<unmatched_step>& steps) {
+  if (groups_ != nullptr) return groups_->describe(into, steps, names());
+  std::map<std::uint32_t, std::size_t> counts;
+  for (const unmatched_step& each : steps) counts[each.rank] += each.count;
+  for (const auto& [rank, count] : counts)
+    into.add("rank {} has called a collective, and this rank has called none", rank);
 }
 
 void runtime_witness::describe_operations(base::report& into) {
@@ -220,6 +275,17 @@ void runtime_witness::describe_operations(base::report& into) {
   }
 }
 
+// Posts that wait so are answered retry, or are in the backlog.
+void runtime_witness::describe_credits(base::report& into) {
+  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
+    if (!of_->matching().unexpected().credits().has_asked(rank)) continue;
+    into.add(
+        "sends to rank {} in ordered engines wait until that rank has put earlier ones in order: it does not poll, or "
+        "it has not made an engine of that id, or not with .ordered = true",
+        rank);
+  }
+}
+
 void runtime_witness::describe_kept(base::report& into) {
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::size_t> counts;
   of_->matching().kept().try_each([&](const net::arrival& message) {
@@ -228,6 +294,10 @@ void runtime_witness::describe_kept(base::report& into) {
   });
   for (const auto& [kind, count] : counts) {
     const auto [is_engine, id, source] = kind;
+    if (is_engine && id == group_matching_engine) {
+      into.add("rank {} has called a collective, and this rank has called none", source);
+      continue;
+    }
     into.add("{} of rank {} {} because {} has id {} here yet", base::counted(count, "message"), source,
              base::form_for(count, "waits", "wait"),
              is_engine ? "no matching engine" : "no registered completion object", id);

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "base/standstill.hpp"
+#include "core/runtime/group_describer.hpp"
 #include "net/ring/sleep_word.hpp"
 
 namespace weft::core {
@@ -22,14 +26,41 @@ class runtime_witness final : public base::witness {
   void describe(base::report& into) override;
   void add_counters(base::report& into) override;
 
+  /// Who describes messages of collectives; null: nothing is known of them. **Blocking**: until a report that asks the
+  /// last one has been made.
+  void use(group_describer* groups) noexcept {
+    const std::scoped_lock lock{layers_mutex_};
+    groups_ = groups;
+  }
+  /// The names of a library over Weft; null: none. **Blocking**: until a report that uses the last ones has been made.
+  void use(const detail::report_names* names) noexcept {
+    const std::scoped_lock lock{layers_mutex_};
+    // [witness.names] release -> [witness.named]: the names are made.
+    names_.store(names, std::memory_order_release);
+  }
+  [[nodiscard]] const detail::report_names* names() const noexcept {
+    // [witness.named] acquire <- [witness.names]
+    return names_.load(std::memory_order_acquire);
+  }
+
  private:
+  // Of all devices, at a time.
+  struct devices_seen;
+  [[nodiscard]] devices_seen look_at_devices();
   void describe_devices(base::report& into);
+  void describe_progress(base::report& into, const devices_seen& seen);
+  void describe_retries(base::report& into, const devices_seen& seen);
   void describe_matching(base::report& into);
+  void describe_groups(base::report& into, const std::vector<unmatched_step>& steps);
   void describe_operations(base::report& into);
+  void describe_credits(base::report& into);
   void describe_kept(base::report& into);
   void describe_ends(base::report& into);
 
   runtime_state* of_;
+  std::mutex layers_mutex_;
+  group_describer* groups_ = nullptr;
+  std::atomic<const detail::report_names*> names_{nullptr};  // written with the lock
   sight last_;
   // At the beginning of the standstill.
   std::array<std::uint64_t, net::slots_max> calls_{};  // of each device

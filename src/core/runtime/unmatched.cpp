@@ -7,6 +7,7 @@
 
 #include "base/counted.hpp"
 #include "core/matching/engine_state.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::core {
 namespace {
@@ -33,6 +34,16 @@ bool compares_rank(match_policy policy) noexcept {
 }
 bool compares_tag(match_policy policy) noexcept {
   return policy == match_policy::rank_tag || policy == match_policy::tag_only || policy == user_policy;
+}
+
+// `MPI_COMM_WORLD, rank 1, tag 5`: of an engine that is a communicator of a library over Weft. Empty: it is none.
+std::string text_in_communicator(const detail::report_names* names, std::uint32_t engine, match_policy policy,
+                                 std::uint32_t rank, std::uint64_t tag) {
+  if (names == nullptr) return {};
+  std::string out = names->communicator(engine);
+  if (out.empty()) return out;
+  out += compares_rank(policy) ? fmt::format(", rank {}", names->member(engine, rank)) : ", any rank";
+  return out + (compares_tag(policy) ? fmt::format(", tag {}", tag) : ", any tag");
 }
 
 }  // namespace
@@ -87,7 +98,9 @@ const char* unmatched::difference(const item& receive, const item& message) noex
   return count == 1 ? only : nullptr;
 }
 
-std::string unmatched::receive_text(const item& of, std::size_t count) {
+std::string unmatched::receive_text(const item& of, std::size_t count, const detail::report_names* names) {
+  if (const std::string text = text_in_communicator(names, of.engine, of.policy, of.rank, of.tag); !text.empty())
+    return fmt::format("{} ({})", base::counted(count, "receive"), text);
   if (of.is_receiver_first) {
     return fmt::format("{} to rank {} ({}, receiver-first, tag {})", base::counted(count, "send"), of.rank,
                        name_of_engine(of.engine), of.tag);
@@ -98,7 +111,10 @@ std::string unmatched::receive_text(const item& of, std::size_t count) {
   if (compares_tag(of.policy)) out += fmt::format(", tag {}", of.tag);
   return out + ")";
 }
-std::string unmatched::message_text(const item& of, std::size_t count) {
+std::string unmatched::message_text(const item& of, std::size_t count, const detail::report_names* names) {
+  if (const std::string text = text_in_communicator(names, of.engine, match_policy::rank_tag, of.rank, of.tag);
+      !text.empty())
+    return fmt::format("{} ({})", base::counted(count, "message"), text);
   if (of.is_receiver_first) {
     return fmt::format("{} of rank {} ({}, receiver-first, tag {})", base::counted(count, "receive"), of.rank,
                        name_of_engine(of.engine), of.tag);
@@ -109,18 +125,32 @@ std::string unmatched::message_text(const item& of, std::size_t count) {
   return out + fmt::format(", tag {})", of.tag);
 }
 
-void unmatched::describe(base::report& into) const {
+std::vector<unmatched_step> unmatched::steps_of_groups() const {
+  std::vector<unmatched_step> out;
+  for (const auto& [each, count] : receives_.all) {
+    if (each.is_of_groups()) out.push_back({true, each.rank, each.tag, count});
+  }
+  for (const auto& [each, count] : messages_.all) {
+    if (each.is_of_groups()) out.push_back({false, each.rank, each.tag, count});
+  }
+  return out;
+}
+
+void unmatched::describe(base::report& into, const detail::report_names* names) const {
   std::set<item> near_receives;
   std::set<item> near_messages;
   std::size_t pairs = 0;
   for (const auto& [receive, receive_count] : receives_.all) {
     for (const auto& [message, message_count] : messages_.all) {
+      if (receive.is_of_groups() || message.is_of_groups()) continue;
       const char* const in = difference(receive, message);
       if (in == nullptr || ++pairs > unmatched_shown_max) continue;
       near_receives.insert(receive);
       near_messages.insert(message);
-      into.add("{} and {} differ only in {}", receive_text(receive, receive_count),
-               message_text(message, message_count), in);
+      const bool is_of_library = names != nullptr && !names->communicator(receive.engine).empty();
+      const bool is_engine = receive.engine != message.engine;
+      into.add("{} and {} differ only in {}", receive_text(receive, receive_count, names),
+               message_text(message, message_count, names), is_of_library && is_engine ? "the communicator" : in);
     }
   }
   if (pairs > unmatched_shown_max) into.add("and {} more", base::counted(pairs - unmatched_shown_max, "such pair"));
@@ -128,11 +158,11 @@ void unmatched::describe(base::report& into) const {
     std::size_t kinds = 0;
     std::size_t rest = from.left_out;
     for (const auto& [each, count] : from.all) {
-      if (near.contains(each)) continue;
+      if (each.is_of_groups() || near.contains(each)) continue;
       if (++kinds > unmatched_shown_max) {
         rest += count;
       } else {
-        into.add("{} {}", text(each, count), each.is_receiver_first ? "that has found no match" : how);
+        into.add("{} {}", text(each, count, names), each.is_receiver_first ? "that has found no match" : how);
       }
     }
     if (rest != 0) into.add("and {} more {}", rest, how);

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/report.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/matching/ordered_matching.hpp"
+#include "core/runtime/group_describer.hpp"
 
 namespace weft::core {
 
@@ -24,8 +26,11 @@ class unmatched {
   /// Adds all that wait in an ordered or receiver-first engine. The caller delivers `released`.
   void add_waiting(const engine_state& engine, matched_messages& released);
 
-  /// Pairs that differ in one thing come first.
-  void describe(base::report& into) const;
+  /// Pairs that differ in one thing come first. `names`: of the library whose communicators the engines are; null:
+  /// none. Leaves out the engine of all groups.
+  void describe(base::report& into, const detail::report_names* names) const;
+  /// What waits in the engine of all groups.
+  [[nodiscard]] std::vector<unmatched_step> steps_of_groups() const;
 
  private:
   // Receives and messages of one description are counted together.
@@ -37,6 +42,8 @@ class unmatched {
     std::uint32_t rank;
     std::uint64_t tag;
     auto operator<=>(const item&) const = default;
+
+    [[nodiscard]] bool is_of_groups() const noexcept { return engine == group_matching_engine; }
   };
   struct items {
     std::map<item, std::size_t> all;
@@ -46,8 +53,8 @@ class unmatched {
   };
 
   [[nodiscard]] static const char* difference(const item& receive, const item& message) noexcept;
-  [[nodiscard]] static std::string receive_text(const item& of, std::size_t count);
-  [[nodiscard]] static std::string message_text(const item& of, std::size_t count);
+  [[nodiscard]] static std::string receive_text(const item& of, std::size_t count, const detail::report_names* names);
+  [[nodiscard]] static std::string message_text(const item& of, std::size_t count, const detail::report_names* names);
 
   items receives_;  // and sends in receiver-first engines, which wait for announced receives
   items messages_;

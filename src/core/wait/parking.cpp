@@ -38,7 +38,8 @@ parking::limits parking::limits::within(std::chrono::nanoseconds timeout, std::s
 }
 
 bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
-                   void* condition, const wait_options& options, const base::wait_details& details) {
+                   void* condition, const wait_options& options, const base::wait_details& details,
+                   const char* function) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
   if (is_done(condition)) return true;
   // Before the clock is read: what the caller waits for has often come already.
@@ -46,9 +47,9 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
-  base::long_wait listed{"device::wait"};
+  base::long_wait listed{function};
   yield_policy::wait_state mine = yields_.begin();
-  base::wait_note note{.call = "device::wait"};
+  base::wait_note note{.call = function};
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = through.progress();
     if (is_done(condition)) return true;

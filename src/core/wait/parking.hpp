@@ -128,9 +128,9 @@ class parking {
   [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
 
   /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
-  /// exceptions are passed on. `details` is for a report of the wait.
+  /// exceptions are passed on. `details` and `function`, which waits, are for a report of the wait.
   bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
-            const wait_options& options, const base::wait_details& details = {});
+            const wait_options& options, const base::wait_details& details = {}, const char* function = "device::wait");
 
   /// Where the caller is a fiber and another thread serves the device: suspends it until a
   /// signal of `on`, but not beyond `sleep_max` and `until`. **Returns** false if it has done nothing of that: the

@@ -66,7 +66,10 @@ std::optional<std::uint32_t> find_ended(rank_state& rank, communicator& in) {
 int class_of_failed_member(rank_state& rank, communicator& in) {
   if (const std::optional<std::uint32_t> ended = find_ended(rank, in))
     return fail(MPI_ERR_PROC_ABORTED, "the process of rank %u has ended", *ended);
-  return fail(MPI_ERR_TRUNCATE, "a message has another size than its receiver expects, at this rank or another one");
+  return fail(
+      MPI_ERR_TRUNCATE,
+      "a message has another size than its receiver expects, at this rank or another one: members call different "
+      "collectives, or with different counts or types; WEFT_CHECK=1 compares their calls, and names both");
 }
 
 void find_cause(rank_state& rank, request& failed) noexcept {

@@ -7,6 +7,7 @@
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/rank_state.hpp"
 #include "weft/counter.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -40,6 +41,7 @@ std::uint32_t agree_in_group(rank_state& rank, const communicator& parent, const
   const std::uint64_t key = std::uint64_t{parent.engine.id()} << 32 | static_cast<std::uint32_t>(tag);
   std::uint32_t context = me == 0 ? rank.contexts.take(members.hash()) : no_context;
   weft::counter ended{rank.runtime};
+  const weft::detail::wait_name listed{"a function that makes a communicator of a group"};
   if (me != 0) {
     const post_recv_options options{.tag = key, .engine = rank.communicators.agreements()};
     const std::uint32_t from = members.world_rank(me & (me - 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/communicator/inquiries.hpp"
 
-#include <mutex>
+#include <utility>
 
 #include "mpi/group/inquiries.hpp"
 #include "mpi/objects/error.hpp"
@@ -11,8 +11,6 @@
 
 namespace weft::mpi {
 namespace {
-
-std::mutex names;  // of all communicators: threads may set one while others ask for it
 
 int refuse_remote() noexcept { return fail(MPI_ERR_COMM, "an intracommunicator has no remote group"); }
 
@@ -67,8 +65,7 @@ int compare_communicators(const communicator& a, const communicator& b, int* out
 int set_name(communicator& of, const char* name) noexcept {
   return guarded([&] {
     std::string text{name, ::strnlen(name, MPI_MAX_OBJECT_NAME - 1)};
-    const std::lock_guard locked{names};
-    of.name.swap(text);
+    set_name_of(of, std::move(text));
     return MPI_SUCCESS;
   });
 }
@@ -76,8 +73,7 @@ int set_name(communicator& of, const char* name) noexcept {
 int get_name(MPI_Comm handle, const communicator* of, char* name, int* length) noexcept {
   if (handle == MPI_COMM_NULL) return give_name("MPI_COMM_NULL", name, length);
   if (of == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
-  const std::lock_guard locked{names};
-  return give_name(of->name, name, length);
+  return guarded([&] { return give_name(given_name_of(*of), name, length); });
 }
 
 }  // namespace weft::mpi

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "mpi/message/describe.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
 
@@ -37,24 +39,6 @@ class open_lines {
   std::map<std::string, std::size_t> counts_;
 };
 
-std::string name_of(const communicator& in) { return in.name.empty() ? "a communicator without a name" : in.name; }
-
-std::string text_of(const char* side, const envelope& ends, const communicator& in) {
-  std::string out{side};
-  out += ends.peer == MPI_ANY_SOURCE ? "any rank" : "rank " + std::to_string(ends.peer);
-  out += ends.tag == MPI_ANY_TAG ? " with any tag" : " with tag " + std::to_string(ends.tag);
-  return out + " in " + name_of(in);
-}
-
-std::string text_of(const request& one) {
-  switch (one.operation) {
-    case request_operation::receive: return text_of("a receive from ", one.wanted, *one.of);
-    case request_operation::send: return text_of("a send to ", {one.of->member(one.send.peer), one.send.tag}, *one.of);
-    case request_operation::generalized: return "a generalized request";
-    default: return one.of == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(*one.of);
-  }
-}
-
 std::string text_of(const message& one) {
   return "the receive of a message that a probe has matched, " + text_of("from ", envelope_of(one), one.of);
 }
@@ -77,6 +61,7 @@ class last_operations {
     return guarded([&] {
       constexpr std::chrono::milliseconds time_min{1}, time_max{100};
       std::chrono::milliseconds time = time_min;
+      const weft::detail::wait_name listed{"MPI_Finalize"};
       while (!rank_.runtime.barrier({.timeout = time})) {
         const bool has_dropped = drop_messages();
         time = has_dropped ? time_min : std::min(2 * time, time_max);
@@ -90,7 +75,7 @@ class last_operations {
     rank_.requests.cancel_receives(rank_.device);
     for (communicator* const each : communicators_) each->members.abandon();
     rank_.requests.abandon_persistent();
-    rank_.device.wait(rank_.signals, [&] {
+    weft::detail::wait_as("MPI_Finalize", rank_.device, rank_.signals, [&] {
       drop_messages();
       return rank_.unposted.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
     });

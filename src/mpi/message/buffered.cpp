@@ -9,6 +9,7 @@
 
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -61,7 +62,9 @@ std::optional<buffered_room> reserve(rank_state& rank, send_buffer& in, std::siz
 }
 
 void wait_until_empty(rank_state& rank, const send_buffer& buffer) {
-  if (!buffer.is_empty()) rank.device.wait(rank.signals, [&] { return buffer.is_empty(); });
+  if (buffer.is_empty()) return;
+  weft::detail::wait_as("MPI_Buffer_detach or MPI_Buffer_flush", rank.device, rank.signals,
+                        [&] { return buffer.is_empty(); });
 }
 
 template <class Bytes>

@@ -3,10 +3,12 @@
 
 #include "mpi/collective/failed_member.hpp"
 #include "mpi/message/complete_fast.hpp"
+#include "mpi/message/describe.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -53,8 +55,10 @@ int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* st
   return error;
 }
 
-void wait_longer(rank_state& rank, const request& one) {
-  rank.device.wait(rank.signals, [&one] { return one.is_done(); });
+void wait_longer(rank_state& rank, const request& one, const char* function, bool has_handle) {
+  const bool is_known = has_handle || one.operation == request_operation::send;
+  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &one}, rank.device, rank.signals,
+                        [&one] { return one.is_done(); });
 }
 
 int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
@@ -62,7 +66,7 @@ int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
   request* const one = find_request(*handle);
   if (one == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
   return guarded([&] {
-    wait_for(rank, *one);
+    wait_for(rank, *one, "MPI_Wait", true);
     return try_complete(rank, *handle, *one, status) ? MPI_SUCCESS : complete(rank, *handle, *one, status);
   });
 }

@@ -5,10 +5,12 @@
 
 #include "mpi/message/complete.hpp"
 #include "mpi/message/complete_fast.hpp"
+#include "mpi/message/describe.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -92,7 +94,8 @@ class failure_watch {
 void wait_for_first(rank_state& rank, const request& one, failure_watch& watch) {
   if (watch.has_failed()) return;
   rank.device.progress();
-  rank.device.wait(rank.signals, [&] { return one.is_done() || watch.has_failed(); });
+  weft::detail::wait_as({"MPI_Waitall", &describe_wait, &one}, rank.device, rank.signals,
+                        [&] { return one.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
@@ -120,12 +123,12 @@ std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int
 }
 
 // The same after a wait; nothing if none is active.
-std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count) {
+std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count, const char* function) {
   bool has_active = false;
   std::optional<int> found = first_done(all, count, has_active);
   if (found || !has_active) return found;
   rank.device.progress();
-  rank.device.wait(rank.signals, [&] {
+  weft::detail::wait_as(function, rank.device, rank.signals, [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
   });
@@ -192,7 +195,7 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
 
 int wait_any(rank_state& rank, int count, MPI_Request* all, int* index, MPI_Status* status) noexcept {
   return guarded([&] {
-    const std::optional<int> found = wait_first_done(rank, all, count);
+    const std::optional<int> found = wait_first_done(rank, all, count, "MPI_Waitany");
     *index = found.value_or(MPI_UNDEFINED);
     if (found) return complete_any(rank, all[*found], status);
     write_status(status, outcome{});
@@ -203,7 +206,7 @@ int wait_any(rank_state& rank, int count, MPI_Request* all, int* index, MPI_Stat
 int wait_some(rank_state& rank, int count, MPI_Request* all, int* done_count, int* indices,
               MPI_Status* statuses) noexcept {
   return guarded([&] {
-    const std::optional<int> found = wait_first_done(rank, all, count);
+    const std::optional<int> found = wait_first_done(rank, all, count, "MPI_Waitsome");
     if (found) return complete_some(rank, *found, count, all, done_count, indices, statuses);
     *done_count = MPI_UNDEFINED;
     return MPI_SUCCESS;

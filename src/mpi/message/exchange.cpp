@@ -108,7 +108,7 @@ int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, 
       post_receive(rank, coming, received.into.bytes(), received.from);
     }
     const int error = sent.to.peer == MPI_PROC_NULL ? MPI_SUCCESS : send(rank, in, sent.bytes, sent.to);
-    wait_for(rank, coming);
+    wait_for(rank, coming, "MPI_Sendrecv");
     write_status(status, coming.result);
     return error != MPI_SUCCESS ? error : fail_of(coming, coming.result);
   });

@@ -184,7 +184,7 @@ struct dense_receive {
                               {.tag = static_cast<std::uint64_t>(from.tag), .engine = of.in->engine, .context = &one});
     if (answer.is_retry()) [[unlikely]]
       return not_fast;
-    wait_for(rank, one);
+    wait_for(rank, one, "MPI_Recv");
     if (status != MPI_STATUS_IGNORE) write_status(status, one.result);
     if (one.result.error != MPI_SUCCESS) [[unlikely]]
       return fail_of(one, one.result);

@@ -7,12 +7,20 @@
 #include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
+namespace {
+
+const char* name_of_send(completion_level complete_at) noexcept {
+  return complete_at == when_matched ? "MPI_Ssend" : "MPI_Send";
+}
+
+}  // namespace
+
 int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
          completion_level complete_at) noexcept {
   return guarded([&] {
     request one{request_operation::send, in};
     one.send = described(in, from.bytes(), to, complete_at);
-    if (!post_or_keep(rank, one)) wait_for(rank, one);
+    if (!post_or_keep(rank, one)) wait_for(rank, one, name_of_send(complete_at));
     return one.result.error;
   });
 }
@@ -20,7 +28,7 @@ int send(rank_state& rank, communicator& in, const typed_bytes& from, envelope t
 int end_send(rank_state& rank, request& one, const described_send& of, status answer) {
   one.send = of;
   if (answer.is_retry()) rank.unposted.add(one, true);
-  wait_for(rank, one);
+  wait_for(rank, one, name_of_send(of.complete_at));
   return one.result.error;
 }
 
@@ -28,7 +36,7 @@ int receive(rank_state& rank, communicator& in, const typed_buffer& into, envelo
   return guarded([&] {
     request one{request_operation::receive, in};
     post_receive(rank, one, into.bytes(), from);
-    wait_for(rank, one);
+    wait_for(rank, one, "MPI_Recv");
     write_status(status, one.result);
     return fail_of(one, one.result);
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/probe.hpp"
 
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "mpi/message/tests.hpp"
@@ -10,6 +10,7 @@
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/message.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {
@@ -50,10 +51,10 @@ bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle
 // completion object is signalled for it, so no fiber is suspended until one is. A look that another thread has kept
 // from looking ends the wait, as the thread would sleep after it.
 template <class Look>
-void wait_until(rank_state& rank, Look&& look) {
+void wait_until(rank_state& rank, const char* function, Look&& look) {
   for (;;) {
     bool is_found = false, is_busy = false;
-    rank.device.wait(std::initializer_list<const completion*>{}, [&] {
+    weft::detail::wait_as(function, rank.device, std::span<const completion* const>{}, [&] {
       is_found = look(is_busy);
       return is_found || is_busy;
     });
@@ -103,7 +104,7 @@ int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
 int probe(rank_state& rank, communicator& in, envelope from, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    wait_until(rank, [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
+    wait_until(rank, "MPI_Probe", [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -121,7 +122,7 @@ int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_
 int match(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    wait_until(rank, [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
+    wait_until(rank, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -136,7 +137,7 @@ int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* han
   return guarded([&] {
     request one{request_operation::receive, found->of};
     post_matched(rank, *found, into.bytes(), one);
-    wait_for(rank, one);
+    wait_for(rank, one, "MPI_Mrecv");
     write_status(status, one.result);
     const int error = fail_of(one, one.result);
     end_message(rank, *found, handle);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/communicator.hpp"
 
+#include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "mpi/objects/rank_state.hpp"
@@ -16,6 +18,28 @@ communicator::communicator(weft::runtime& of, communicator_parts parts)
       size{members.size()},
       is_whole_job{local->counts_from_zero() && size == of.size()},
       name{std::move(parts.name)} {}
+
+namespace {
+std::mutex names;  // of all communicators: a thread may set one while others ask for it
+}
+
+void set_name_of(communicator& comm, std::string name) noexcept {
+  const std::lock_guard locked{names};
+  comm.name.swap(name);
+}
+std::string given_name_of(const communicator& comm) {
+  const std::lock_guard locked{names};
+  return comm.name;
+}
+
+std::string name_of(const communicator& comm) {
+  if (std::string given = given_name_of(comm); !given.empty()) return given;
+  constexpr std::uint32_t shown_max = 8;
+  std::string ranks;
+  for (std::uint32_t member = 0; member < std::min(comm.size, shown_max); ++member)
+    ranks += (member == 0 ? "" : ", ") + std::to_string(comm.world_rank(static_cast<int>(member)));
+  return "a communicator of ranks " + ranks + (comm.size > shown_max ? ", ..." : "");
+}
 
 communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_SELF) return &rank.self;

@@ -66,6 +66,12 @@ struct communicator {
   std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
 };
 
+/// The name of a communicator, or its ranks of MPI_COMM_WORLD. **Threads**: any.
+[[nodiscard]] std::string name_of(const communicator& comm);
+/// Names as programs have set them. **Threads**: any.
+void set_name_of(communicator& comm, std::string name) noexcept;
+[[nodiscard]] std::string given_name_of(const communicator& comm);
+
 /// The communicator of any handle but MPI_COMM_WORLD, which `find_communicator` (rank_state.hpp) finds by itself.
 [[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;
 [[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept;

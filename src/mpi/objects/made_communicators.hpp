@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/names_in_reports.hpp"
 
 namespace weft::mpi {
 
@@ -19,12 +21,22 @@ class made_communicators {
   made_communicators& operator=(const made_communicators&) = delete;
   ~made_communicators();
 
+  /// From now on reports of a rank in which nothing moves use the names of this rank's communicators.
+  void name_in_reports(rank_state& rank) { names_.emplace(rank); }
   /// Keeps a new communicator, whose handle is its one reference. **Errors**: `std::bad_alloc`.
   communicator& add(std::unique_ptr<communicator> made);
   /// Destroys communicators without references. Not inside progress.
   void destroy_ended() noexcept;
   /// In which the members of a group agree on a communicator without the others (`agree_in_group`).
   [[nodiscard]] const weft::matching_engine& agreements() const noexcept { return agreements_; }
+  /// Calls `visit(const communicator&)` for that of this engine, if there is one; none ends meanwhile.
+  template <class Visit>
+  void visit(std::uint32_t context, const Visit& visit) const {
+    const std::lock_guard locked{mutex_};
+    for (const auto& each : all_) {
+      if (each->engine.id() == context) return visit(*each);
+    }
+  }
   /// All that there are, the ones that wait for their destruction too. **Errors**: `std::bad_alloc`.
   [[nodiscard]] std::vector<communicator*> all() const;
   /// How many these are.
@@ -38,6 +50,7 @@ class made_communicators {
   std::vector<std::unique_ptr<communicator>> all_;
   communicator* ended_ = nullptr;
   weft::matching_engine agreements_;
+  std::optional<names_in_reports> names_;  // the last member: a report may ask for the others
 };
 
 }  // namespace weft::mpi

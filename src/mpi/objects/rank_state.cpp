@@ -58,6 +58,7 @@ rank_state::rank_state(mpi::session started)
       self{runtime, self_of(runtime)},
       contexts{runtime.rank(), runtime.size()},
       communicators{runtime} {
+  communicators.name_in_reports(*this);
   attributes.predefined = {.tag_max = INT_MAX,
                            .io = MPI_ANY_SOURCE,
                            .host = MPI_PROC_NULL,

@@ -164,6 +164,25 @@ TEST(wrong_collectives, whose_function_throws_end_at_all_members) {
   }
 }
 
+// Members of a group without comparison get no more than an error, at one of them at least: it says how to find the
+// call.
+TEST(wrong_collectives, of_other_sizes_name_the_comparison) {
+  for (const std::size_t count : {4, 3000}) {  // without and with a schedule
+    std::atomic<int> named{0};                 // [stat]
+    test::local_job{2, {.check = false}}.run([&](runtime& rt) {
+      group all = rt.world();
+      const words in(count + rt.rank(), 1);
+      words out(in.size());
+      const outcome end = outcome_of([&] { collective::allreduce(in, out).run(all); });
+      const bool is_named = end.text.find("WEFT_CHECK=1") != std::string::npos;
+      EXPECT_EQ(is_named, end.code != errc::none) << end.text;
+      named.fetch_add(is_named, std::memory_order_relaxed);  // [stat]
+      rt.barrier();
+    });
+    EXPECT_GE(named.load(std::memory_order_relaxed), 1) << count;  // [stat]
+  }
+}
+
 TEST(wrong_collectives, are_started_while_the_last_start_runs) {
   test::local_job{2}.run([](runtime& rt) {
     group all = rt.world();

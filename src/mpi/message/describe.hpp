@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations in words, for people.
+#pragma once
+
+#include <string>
+
+#include "mpi/objects/request.hpp"
+
+namespace weft::mpi {
+
+/// `a receive from rank 1 with tag 5 in MPI_COMM_WORLD`.
+[[nodiscard]] std::string text_of(const request& one);
+/// `SIDErank 1 with tag 5 in MPI_COMM_WORLD`.
+[[nodiscard]] std::string text_of(const char* side, const envelope& ends, const communicator& comm);
+
+/// For a report of a wait: adds ` for a receive ...`, of the request `subject`, which notes its envelope, unless it is
+/// of another kind.
+void describe_wait(const void* subject, std::string& text);
+
+}  // namespace weft::mpi
