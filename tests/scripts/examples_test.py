@@ -36,6 +36,19 @@ def calls_to(rank, size):
     return 4 * size * len(range(rank, 500, size))
 
 
+def served_by(rank, size):
+    """How many requests come to a server of `servers`: each client sends 100, to the servers in turn."""
+    servers = (size + 1) // 2
+    return sum((client - 1 + 2 * i) % (2 * servers) == rank for client in range(1, size, 2) for i in range(100))
+
+
+def stays_or_leaves(rank, size):
+    stay = max(size - 1, 1)
+    if rank == size - 1 and size > 1:
+        return f"rank {rank}: leaves early"
+    return f"rank {rank}: is one of {stay} that stayed, the sum is {stay * (stay + 1) // 2}"
+
+
 # What a rank prints, as a regular expression. Those of `PAIRS` take two ranks and no others.
 PAIRS = {
     "coroutine_ping_pong": lambda rank, size: f"rank {rank}: 100 coroutines played 20 rounds",
@@ -46,6 +59,7 @@ RINGS = {
     "collectives": lambda rank, size: f"rank {rank}: the parts are right, the sum is {size * size / 2:g}",
     "device_memory": lambda rank, size: f"rank {rank}: the bytes of rank {previous(rank, size)} came whole; "
                                         "a buffer that does not name its memory is refused",
+    "device_threads": lambda rank, size: f"rank {rank}: 400 messages came",
     "distributed_array": lambda rank, size: f"rank {rank}: read 1000 squares, 0 of them wrong",
     "event_loop": lambda rank, size: f"rank {rank}: 6 messages came around the ring",
     "fiber_pieces": lambda rank, size: f"rank {rank}: the words of rank {(rank + 1) % size} add up, rightly",
@@ -56,12 +70,15 @@ RINGS = {
     "histogram": lambda rank, size: f"rank {rank}: all bins are right",
     "hook_allreduce": lambda rank, size: f"rank {rank}: the largest is {(size - 1) * 10}",
     "large_message": lambda rank, size: f"rank {rank}: 16777216 bytes from rank {previous(rank, size)}, all of them right",
+    "leave_early": stays_or_leaves,
     "mailbox": lambda rank, size: rf"rank {rank}: 1000 letters came; \d+ posts were answered with retry",
     "matrix_columns": lambda rank, size: f"rank {rank}: 32 columns came from rank {previous(rank, size)}, 0 numbers wrong",
     "put_signal": lambda rank, size: f"rank {rank}: 50 blocks came from rank {previous(rank, size)}, 0 words wrong",
     "ring": lambda rank, size: f"after 3 laps of {size} ranks: {3 * size}" if rank == 0 else "",
     "rpc": lambda rank, size: f"rank {rank}: 2000 calls were answered, {calls_to(rank, size)} came here",
     "send_receive": lambda rank, size: f"rank {rank}: 40 rows from its neighbour",
+    "servers": lambda rank, size: f"rank {rank}: has " + ("100 answers" if rank % 2 else
+                                                           f"served {served_by(rank, size)} requests"),
     "stopped_pipeline": lambda rank, size: f"rank {rank}: stopped, and 0 messages are left over",
     "several_runtimes": lambda rank, size: f"rank {rank}: hello from rank {previous(rank, size)}; "
                                            f"the ranks add up to {size * (size + 1) // 2}",
@@ -107,6 +124,15 @@ class Examples(unittest.TestCase):
             result = run(BUILD / "examples" / name)
             self.assertEqual(result.returncode, 2)
             self.assertIn(f"{name}: start it on two ranks", result.stdout)
+
+    def test_each_recipe_has_a_program_and_each_end_of_work_a_recipe(self):
+        page = (SOURCE / "docs/cookbook.md").read_text()
+        for recipe in re.split("^## ", page, flags=re.MULTILINE)[1:]:
+            programs = re.findall(r"\]\(\.\./examples/(\w+)\.cpp\)", recipe)
+            self.assertTrue(programs, recipe)
+            self.assertLessEqual(set(programs), {*PAIRS, *RINGS}, recipe)
+        for name in "leave_early", "servers", "device_threads", "work_until_none", "stopped_pipeline":
+            self.assertIn(f"../examples/{name}.cpp", page)
 
     def test_the_readme_shows_what_its_program_prints(self):
         blocks = re.findall(r"^```sh\n(build/bin/weft-run [^\n]*build/examples[^\n]*)\n```\n\n```\n(.*?)^```",
