@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# subject: docs README.md tools/figures.py
+# subject: docs README.md tools/figures.py tools/threads_picture.py
 """Times and rates on pages are those of docs/figures, which are of one run (tools/figures.py, scripts/figures)."""
 
 import argparse
@@ -40,6 +40,11 @@ class Repository(unittest.TestCase):
                          if "has no mark" in each or "quotes.txt has no" in each or "docs/decisions" in each]
         self.assertEqual(problems, [])
         self.assertEqual(set(quotes.lines) - used, set())
+
+    def test_the_picture_is_that_of_the_file(self):
+        result = subprocess.run([sys.executable, "-B", SOURCE / "tools/threads_picture.py"], text=True, timeout=600,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((result.stdout, result.returncode), ("", 0))
 
     def test_pages_say_what_the_files_say(self):
         result = subprocess.run([sys.executable, "-B", SOURCE / "tools/figures.py"], text=True, timeout=600,
