@@ -85,7 +85,7 @@ void set_word(void* now) noexcept {
   return by == nullptr ? words_of_fiber.succession : foreign().find(by, fiber);
 }
 
-[[gnu::noinline]] succession_mark::succession_mark(void* mine) noexcept : mine_{mine} {
+[[gnu::noinline]] succession_mark::succession_mark(void* mine) noexcept {
   if (words_of_fiber.are_foreign) [[unlikely]]
     std::tie(by_, fiber_) = foreign_fiber();
   if (by_ == nullptr) {

@@ -50,7 +50,6 @@ class succession_mark {
   succession_mark& operator=(const succession_mark&) = delete;
 
  private:
-  void* mine_;
   void* outer_ = nullptr;
   suspender* by_ = nullptr;  // of the fiber of another scheduler; null: the words have it
   void* fiber_ = nullptr;
