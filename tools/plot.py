@@ -291,7 +291,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lines", nargs="+", help="what weft-perf printed with --json")
     parser.add_argument("--output", type=Path, default=Path("."), help="folder of the pictures")
-    parser.add_argument("--label", help="near, far or unknown (the one with most rounds)")
+    parser.add_argument("--label", help="fast, slow, far, any, unknown, or near of older lines (the one with most rounds)")
     parser.add_argument("--format", default="svg", choices=["svg", "png", "pdf"])
     options = parser.parse_args()
     figures = read_lines(options.lines)

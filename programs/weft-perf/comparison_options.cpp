@@ -22,8 +22,10 @@ void add_common(command_parser& parser, options& out) {
   parser.add_flag("--json", out.json, "one JSON object a line instead of a table");
   parser.add_number("--duration", out.seconds, 1e-4, 3600.0, "seconds of measuring in a round");
   parser.add_number("--rounds", out.rounds, 1, 100000, "rounds of each point");
-  parser.add_number("--near-below", out.near_below_ns, 1.0, 1e6,
-                    "a hand-over below so many ns is called near, others far");
+  parser.add_number("--fast-below", out.bounds.fast_below_ns, 1.0, handover_bounds::all_fast_ns,
+                    "a hand-over below so many ns is called fast; 1000000: rounds are not told apart");
+  parser.add_number("--slow-below", out.bounds.slow_below_ns, 1.0, handover_bounds::all_fast_ns,
+                    "one below so many ns is called slow, others far");
 }
 
 void add_comparisons(command_parser& app, options& out, texts& text) {

@@ -9,6 +9,7 @@
 
 #include "weft-perf/bench_options.hpp"
 #include "weft-perf/report/point.hpp"
+#include "weft-perf/report/rounds.hpp"
 #include "weft/progress_policy.hpp"
 
 namespace weft::perf {
@@ -37,7 +38,7 @@ struct options {
   bool verify = false;
   bool json = false;
   bool quick = false;
-  double near_below_ns = 170;
+  handover_bounds bounds;
   fiber_options fibers;
   std::vector<std::uint32_t> devices;     ///< of `attentiveness`; empty: as the command has it
   std::vector<progress_policy> policies;  ///< of `attentiveness`; empty: all

@@ -54,11 +54,11 @@ class contest {
       like.more_is_better = !of.is_latency();
       like.absent = absent;
       like.aim = aim_of(of);
-      const std::vector<figure> figures = compared(samples_[i], like, chosen.near_below_ns);
+      const std::vector<figure> figures = compared(samples_[i], like, chosen.bounds);
       if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", of.claim());
       for (figure each : figures) {
-        limits_.set_limit(of, each, chosen.near_below_ns);
-        if (each.aim.messages > 0) each.aim.in_messages = in_messages(each, chosen.near_below_ns);
+        limits_.set_limit(of, each, chosen.bounds);
+        if (each.aim.messages > 0) each.aim.in_messages = in_messages(each, chosen.bounds);
         out.print(each);
       }
     }
@@ -74,10 +74,10 @@ class contest {
   }
 
   // The time of a figure in those of a message of the same label.
-  [[nodiscard]] double in_messages(const figure& of, double near_below_ns) const {
+  [[nodiscard]] double in_messages(const figure& of, const handover_bounds& bounds) const {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (points_[i].kind != kind::ring || !samples_[i].contains("Weft")) continue;
-      for (const labelled& message : by_label(samples_[i].at("Weft"), near_below_ns)) {
+      for (const labelled& message : by_label(samples_[i].at("Weft"), bounds)) {
         if (message.label == of.label) return of.weft.median / message.values().median;
       }
     }
@@ -148,11 +148,11 @@ bool is_wanted(const options& chosen, const std::string& claim) {
 std::uint32_t rounds_of(const options& chosen) { return chosen.rounds != 0 ? chosen.rounds : chosen.quick ? 7 : 21; }
 
 std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& samples, const figure& like,
-                             double near_below_ns) {
+                             const handover_bounds& bounds) {
   std::vector<figure> out;
   const auto own = samples.find("Weft");
   if (own == samples.end()) return out;
-  for (const labelled& mine : by_label(own->second, near_below_ns)) {
+  for (const labelled& mine : by_label(own->second, bounds)) {
     figure each = like;
     each.label = mine.label;
     each.weft = mine.values();
@@ -162,17 +162,17 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
     each.paths = mine.paths();
     for (const auto& [name, rounds] : samples) {
       if (name == "Weft") continue;
-      for (const labelled& theirs : by_label(rounds, near_below_ns)) {
+      for (const labelled& theirs : by_label(rounds, bounds)) {
         if (theirs.label != mine.label) continue;
         each.peers[name] = theirs.values();
         each.peer_slowest_to_median[name] = theirs.slowest_to_median();
       }
     }
     if (const std::string best = each.best_peer(); !best.empty()) {
-      each.aim.paired = paired_ratios(mine, by_label(samples.at(best), near_below_ns), like.more_is_better);
+      each.aim.paired = paired_ratios(mine, by_label(samples.at(best), bounds), like.more_is_better);
     }
     if (const auto beside = samples.find(like.aim.beside); beside != samples.end()) {
-      each.aim.taken = paired_ratios(mine, by_label(beside->second, near_below_ns), !like.more_is_better);
+      each.aim.taken = paired_ratios(mine, by_label(beside->second, bounds), !like.more_is_better);
     }
     out.push_back(std::move(each));
   }

@@ -16,7 +16,7 @@ namespace weft::perf {
 /// One figure for each label under which Weft was measured: `like` with the values of Weft and of those peers that
 /// were measured under this label. `samples` are by name; Weft's is `Weft`.
 [[nodiscard]] std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& samples,
-                                           const figure& like, double near_below_ns);
+                                           const figure& like, const handover_bounds& bounds);
 
 /// Whether a claim is to be measured: `--claims` names them, or all.
 [[nodiscard]] bool is_wanted(const options& chosen, const std::string& claim);

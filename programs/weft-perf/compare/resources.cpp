@@ -71,7 +71,7 @@ void print_resources(const options& chosen, printer& out, std::uint32_t rounds, 
         if (peer.claim == of.name) samples[peer.name].push_back(measure_component_peer(peer, of.threads, seconds));
       }
     }
-    for (figure& each : compared(samples, figure_of(of, {}, peers.absent), chosen.near_below_ns)) out.print(each);
+    for (figure& each : compared(samples, figure_of(of, {}, peers.absent), chosen.bounds)) out.print(each);
   }
 }
 

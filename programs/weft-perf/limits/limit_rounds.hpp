@@ -36,7 +36,7 @@ class limit_rounds {
   }
 
   /// Of several paths, the fastest one's limit.
-  void set_limit(const point& of, figure& in, double near_below_ns) const;
+  void set_limit(const point& of, figure& in, const handover_bounds& bounds) const;
 
  private:
   using key = std::pair<std::string, std::size_t>;

@@ -75,7 +75,7 @@ void run_limits(const options& chosen) {
       fmt::print(stderr, "weft-perf: {} is not possible here\n", each.name);
       continue;
     }
-    for (const labelled& group : by_label(samples, chosen.near_below_ns)) {
+    for (const labelled& group : by_label(samples, chosen.bounds)) {
       figure shown;
       shown.claim = "limit";
       shown.detail = each.name;

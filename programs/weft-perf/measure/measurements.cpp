@@ -161,7 +161,7 @@ void run_measurements(const options& chosen) {
     }
     if (rt.rank() != 0) continue;
     for (std::size_t k = 0; k < jobs.size(); ++k) {
-      const std::vector<labelled> groups = by_label(samples[k], chosen.near_below_ns);
+      const std::vector<labelled> groups = by_label(samples[k], chosen.bounds);
       if (groups.empty()) {
         fmt::print(stderr, "weft-perf: {}: the machine changed its state in each of {} rounds; try more rounds\n",
                    each.claim(), rounds);

@@ -122,15 +122,14 @@ void run_wait(const options& chosen) {
     wake_ups.push_back({.value = both.wake_ups(chosen.seconds), .before_ns = before});
     wake_ups.back().after_ns = all.handover();
     rt.barrier();
-    // A core that sleeps is neither near nor far.
+    // A core that sleeps has no state by a hand-over.
     idle.push_back({.value = both.idle(chosen.seconds * 5)});
     rt.barrier();
   }
   if (rt.rank() != 0) return;
   printer out{chosen.json, false};
-  for (const labelled& group : by_label(idle, chosen.near_below_ns))
-    out.print(figure_of("wait_idle", "core", "none", group));
-  const std::vector<labelled> groups = by_label(wake_ups, chosen.near_below_ns);
+  for (const labelled& group : by_label(idle, chosen.bounds)) out.print(figure_of("wait_idle", "core", "none", group));
+  const std::vector<labelled> groups = by_label(wake_ups, chosen.bounds);
   if (groups.empty()) {
     fmt::print(stderr, "weft-perf: wait_wakeup: the machine changed its state in each of {} rounds; try more rounds\n",
                rounds);

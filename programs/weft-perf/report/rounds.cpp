@@ -13,6 +13,11 @@ double quantile(const std::vector<double>& sorted, double part) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
+std::string state_of(double handover_ns, const handover_bounds& bounds) {
+  if (handover_ns < bounds.fast_below_ns) return "fast";
+  return handover_ns < bounds.slow_below_ns ? "slow" : "far";
+}
+
 double median_of(std::vector<double> values) { return summarize(std::move(values)).median; }
 
 }  // namespace
@@ -24,13 +29,13 @@ summary summarize(std::vector<double> values) {
           quantile(values, 0.5), quantile(values, 0.75), values.back()};
 }
 
-std::string label_of(const sample& round, double near_below_ns) {
+std::string label_of(const sample& round, const handover_bounds& bounds) {
   const double low = std::min(round.before_ns, round.after_ns);
   const double high = std::max(round.before_ns, round.after_ns);
   if (low <= 0) return "unknown";
-  if (near_below_ns >= everything_is_near_ns) return "near";
-  if (high > 1.6 * low || (low < near_below_ns) != (high < near_below_ns)) return "mixed";
-  return high < near_below_ns ? "near" : "far";
+  if (bounds.fast_below_ns >= handover_bounds::all_fast_ns) return "any";
+  const std::string label = state_of(low, bounds);
+  return high > 1.6 * low || label != state_of(high, bounds) ? "mixed" : label;
 }
 
 double slowest_to_median(std::vector<double> of_each) {
@@ -75,12 +80,12 @@ summary labelled::limit() const {
   return summarize(std::move(all));
 }
 
-std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns) {
+std::vector<labelled> by_label(const std::vector<sample>& rounds, const handover_bounds& bounds) {
   std::vector<labelled> out;
-  for (const char* label : {"near", "far", "unknown"}) {
+  for (const char* label : {"fast", "slow", "far", "any", "unknown"}) {
     labelled group{label, {}};
     std::copy_if(rounds.begin(), rounds.end(), std::back_inserter(group.rounds),
-                 [&](const sample& each) { return label_of(each, near_below_ns) == label; });
+                 [&](const sample& each) { return label_of(each, bounds) == label; });
     if (!group.rounds.empty()) out.push_back(std::move(group));
   }
   return out;

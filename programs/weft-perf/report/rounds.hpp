@@ -34,12 +34,19 @@ struct sample {
   std::uint32_t round = 0;       ///< of the comparison
 };
 
-/// From here on, `near_below_ns` calls every hand-over near, and no round is thrown away.
-inline constexpr double everything_is_near_ns = 1e6;
+/// Where the states of two cores end, by the hand-over of a cache line. A machine that flips between 37 and 165 ns is
+/// `fast` and `slow`; cores of two sockets are `far`. Each bound lies midway, by the ratio, between two such states.
+struct handover_bounds {
+  double fast_below_ns = 80;
+  double slow_below_ns = 220;
 
-/// The label of a round: `near` or `far` by the time of a hand-over; `mixed` where the two measurements differ, which
-/// is to be thrown away; `unknown` where there are none.
-[[nodiscard]] std::string label_of(const sample& round, double near_below_ns);
+  /// From this bound on, rounds are not told apart: the label is `any`, and no round is thrown away.
+  static constexpr double all_fast_ns = 1e6;
+};
+
+/// The label of a round: `fast`, `slow` or `far` by the time of a hand-over; `mixed` where the two measurements differ,
+/// which is to be thrown away; `unknown` where there are none.
+[[nodiscard]] std::string label_of(const sample& round, const handover_bounds& bounds);
 
 /// The slowest one's value as a part of the median; 1 for fewer than two.
 [[nodiscard]] double slowest_to_median(std::vector<double> of_each);
@@ -57,7 +64,7 @@ struct labelled {
   [[nodiscard]] summary limit() const;             ///< of a latency; no rounds: not measured
 };
 
-/// Groups rounds by label, in the order near, far, unknown; mixed rounds are left out.
-[[nodiscard]] std::vector<labelled> by_label(const std::vector<sample>& rounds, double near_below_ns);
+/// Groups rounds by label, in the order fast, slow, far, any, unknown; mixed rounds are left out.
+[[nodiscard]] std::vector<labelled> by_label(const std::vector<sample>& rounds, const handover_bounds& bounds);
 
 }  // namespace weft::perf

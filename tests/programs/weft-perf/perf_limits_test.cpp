@@ -14,7 +14,7 @@ namespace {
 
 using namespace weft::perf;
 
-constexpr double near_below = 170;
+constexpr handover_bounds bounds{};
 
 path_mix paths_of(std::initializer_list<std::pair<path, double>> of) {
   path_mix out;
@@ -22,13 +22,13 @@ path_mix paths_of(std::initializer_list<std::pair<path, double>> of) {
   return out;
 }
 
-sample near_round(double value) { return {.value = value, .before_ns = 60, .after_ns = 60}; }
+sample fast_round(double value) { return {.value = value, .before_ns = 60, .after_ns = 60}; }
 
 figure bandwidth_of(double value, const path_mix& by) {
   figure out;
   out.claim = "bandwidth";
   out.unit = "B/s";
-  out.label = "near";
+  out.label = "fast";
   out.more_is_better = true;
   out.weft.median = value;
   out.paths = by;
@@ -106,11 +106,11 @@ TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
 }
 
 TEST(PerfPaths, a_figure_has_the_mean_of_its_rounds) {
-  sample one = near_round(1);
-  sample other = near_round(1);
+  sample one = fast_round(1);
+  sample other = fast_round(1);
   one.paths = paths_of({{path::cross_memory, 1}});
   other.paths = paths_of({{path::cross_memory_shared, 1}});
-  const auto figures = compared({{"Weft", {one, other, one, one}}}, {}, near_below);
+  const auto figures = compared({{"Weft", {one, other, one, one}}}, {}, bounds);
   ASSERT_EQ(figures.size(), 1U);
   EXPECT_DOUBLE_EQ(figures[0].paths.of(path::cross_memory), 0.75);
   const std::string line = to_json(figures[0]);
@@ -183,20 +183,20 @@ TEST(PerfLimits, the_end_of_a_comparison_names_each_wrong_one_in_a_line) {
   testing::internal::CaptureStderr();
   out.name_wrong_limits();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "weft-perf: bandwidth of 64 KiB, near: the limit 'packets' is wrong: 10 GB/s, but 20 GB/s was measured\n");
+            "weft-perf: bandwidth of 64 KiB, fast: the limit 'packets' is wrong: 10 GB/s, but 20 GB/s was measured\n");
 }
 
 TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
   limit_rounds limits;
-  limits.add("packets", bytes, near_round(5));
-  limits.add("cross-memory copy", bytes, near_round(10));
-  limits.add("cross-memory copy by both", bytes, near_round(20));
-  limits.add("memcpy repeated", bytes, near_round(40));
-  limits.add("packets", 4096, near_round(1000));
+  limits.add("packets", bytes, fast_round(5));
+  limits.add("cross-memory copy", bytes, fast_round(10));
+  limits.add("cross-memory copy by both", bytes, fast_round(20));
+  limits.add("memcpy repeated", bytes, fast_round(40));
+  limits.add("packets", 4096, fast_round(1000));
   limits.add("packets", bytes, {.value = 3000, .before_ns = 270, .after_ns = 270});
   const auto limit_by = [&](const point& of, const path_mix& by) {
     figure out = bandwidth_of(1, by);
-    limits.set_limit(of, out, near_below);
+    limits.set_limit(of, out, bounds);
     return out.limit.value_or(0);
   };
   EXPECT_EQ(limit_by(bandwidth, paths_of({{path::packet, 1}})), 5);
@@ -218,15 +218,15 @@ TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
 
 TEST(PerfLimits, latencies_are_bounded_by_two_rings_visible_puts_by_two_lines_and_rates_by_cells) {
   limit_rounds limits;
-  limits.add("cells", 64, near_round(50e6));
+  limits.add("cells", 64, fast_round(50e6));
   const auto bounded = [&](const point& of) {
     figure out;
-    out.label = "near";
+    out.label = "fast";
     out.weft.median = 160;
     out.handover = summarize({60, 62});
     out.exchange_limit = summarize({130, 140});
     out.paths = paths_of({{path::cell, 1}});
-    limits.set_limit(of, out, near_below);
+    limits.set_limit(of, out, bounds);
     return out;
   };
   const figure latency = bounded({.kind = kind::latency});
@@ -237,10 +237,10 @@ TEST(PerfLimits, latencies_are_bounded_by_two_rings_visible_puts_by_two_lines_an
   EXPECT_FALSE(bounded({.kind = kind::latency, .mode = mode::threads_dedicated, .threads = 2}).limit);
   EXPECT_FALSE(bounded({.kind = kind::put}).limit);
   figure rate = bandwidth_of(20e6, paths_of({{path::cell, 1}}));
-  limits.set_limit({.kind = kind::stream}, rate, near_below);
+  limits.set_limit({.kind = kind::stream}, rate, bounds);
   EXPECT_EQ(rate.limit, 50e6);
   figure in_packets = bandwidth_of(20e6, paths_of({{path::packet, 1}}));
-  limits.set_limit({.kind = kind::rate}, in_packets, near_below);
+  limits.set_limit({.kind = kind::rate}, in_packets, bounds);
   EXPECT_FALSE(in_packets.limit);
 }
 
