@@ -121,7 +121,7 @@ template <class In, class Out, class Callable>
 concept misfits_reduction =
     has_single_value<In, Out> || combines_other_elements<Out, Callable> || has_other_elements<In, Out, Callable>;
 
-/// Does not compile: says what to write instead.
+/// Does not compile: names the right arguments.
 template <class In, class Out, class Callable>
 constexpr void refuse_misfit() noexcept {
   static_assert(!has_single_value<In, Out>,
@@ -280,6 +280,7 @@ class collective {
     return allreduce(in.input(), buffer_ref{std::forward<Out>(out)},
                      detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
+  /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
   static collective allreduce(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
@@ -304,6 +305,7 @@ class collective {
     return reduce(in.input(), buffer_ref{std::forward<Out>(out)},
                   detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), root);
   }
+  /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
   static collective reduce(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
@@ -389,6 +391,7 @@ class collective {
     return reduce_scatter(in.input(), buffer_ref{std::forward<Out>(out)},
                           detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), lists);
   }
+  /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
   static collective reduce_scatter(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {},
@@ -412,6 +415,7 @@ class collective {
     return scan(in.input(), buffer_ref{std::forward<Out>(out)},
                 detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
+  /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
   static collective scan(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
@@ -435,6 +439,7 @@ class collective {
     return exscan(in.input(), buffer_ref{std::forward<Out>(out)},
                   detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
   }
+  /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
   static collective exscan(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
