@@ -59,6 +59,17 @@ class Repository(unittest.TestCase):
             self.assertEqual(len({each[field] for each in lines}), 1, {each[field] for each in lines})
         self.assertNotIn("dirty", lines[0]["commit"])
 
+    def test_a_ratio_is_to_the_fastest_peer(self):
+        for path in KEPT.glob("*.json"):
+            for line in script.lines_of(path):
+                fastest = figures.best_peer({"unit": "ns", "peers": {}, **line})
+                if line.get("best_peer") is None or line["best_peer"].startswith("Weft"):
+                    continue
+                own, ratio = line["weft"]["median"], line["ratio"]
+                self.assertEqual(line["peer"]["median"], fastest, (path.name, line))
+                self.assertAlmostEqual(ratio, fastest / own if line["unit"] in ("ns", "us") else own / fastest,
+                                       delta=ratio * 1e-3)
+
     def test_a_piece_takes_less_than_ten_minutes_and_all_of_them_less_than_half_an_hour(self):
         self.assertEqual(len({piece.name for piece in script.PIECES}), len(script.PIECES))
         self.assertLess(max(piece.minutes for piece in script.PIECES), 9)

@@ -24,6 +24,13 @@ json to_object(const summary& of) {
           {"min", rounded(of.min)},       {"max", rounded(of.max)}, {"rounds", of.rounds}};
 }
 
+json peer_object(const figure& of, const std::string& name) {
+  json out = to_object(of.peers.at(name));
+  const auto slowest = of.peer_slowest_to_median.find(name);
+  if (of.threads > 1 && slowest != of.peer_slowest_to_median.end()) out["least_share"] = rounded(slowest->second);
+  return out;
+}
+
 // `  paired 1.31 (aim 1.2)  1.9 messages (aim 2)`
 std::string text_of(const goal& of) {
   const auto aim = [](double wanted) { return wanted > 0 ? fmt::format(" (aim {:.3g})", wanted) : std::string{}; };
@@ -41,14 +48,20 @@ json or_null(const std::optional<double>& value) { return value ? json(rounded(*
 std::string figure::best_peer() const {
   std::string best;
   for (const auto& [name, values] : peers) {
-    const auto slowest = peer_slowest_to_median.find(name);
-    if (slowest != peer_slowest_to_median.end() && slowest->second < 0.5) continue;
     if (name.starts_with(weft_by) || std::find(no_peers.begin(), no_peers.end(), name) != no_peers.end()) continue;
     if (best.empty() ||
         (more_is_better ? values.median > peers.at(best).median : values.median < peers.at(best).median))
       best = name;
   }
   return best;
+}
+
+std::vector<std::string> figure::uneven_peers() const {
+  std::vector<std::string> out;
+  for (const auto& [name, slowest] : peer_slowest_to_median) {
+    if (slowest < even_from && peers.contains(name)) out.push_back(name);
+  }
+  return out;
 }
 
 std::optional<double> figure::ratio() const {
@@ -103,7 +116,7 @@ std::string to_json(const figure& of) {
   out["least_share"] = rounded(of.slowest_to_median);
   out["counts"] = of.counts();
   if (of.verified) out["verified"] = true;
-  out["peer"] = best.empty() ? json(nullptr) : to_object(of.peers.at(best));
+  out["peer"] = best.empty() ? json(nullptr) : peer_object(of, best);
   out["best_peer"] = best.empty() ? json(nullptr) : json(best);
   out["ratio"] = or_null(of.ratio());
   if (of.aim.paired.rounds != 0) out["paired_ratio"] = to_object(of.aim.paired);
@@ -117,7 +130,8 @@ std::string to_json(const figure& of) {
   if (of.aim.messages > 0) out["messages_aim"] = of.aim.messages;
   if (of.aim.ratio > 0 || of.aim.messages > 0 || of.aim.times > 0) out["meets_aim"] = of.meets_aim();
   out["peers"] = json::object();
-  for (const auto& [name, values] : of.peers) out["peers"][name] = to_object(values);
+  for (const auto& [name, values] : of.peers) out["peers"][name] = peer_object(of, name);
+  if (const auto uneven = of.uneven_peers(); !uneven.empty()) out["uneven_peers"] = uneven;
   if (!of.absent.empty()) out["absent"] = of.absent;
   if (of.handover.median > 0) out["handover_ns"] = rounded(of.handover.median);
   out["path"] = of.paths.are_known() ? json(name_of(of.paths.main())) : json(nullptr);
@@ -173,6 +187,8 @@ std::string table_row(const figure& of, bool with_peers) {
     const auto ahead = of.ratio();
     out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(of.peers.at(best).median, of.unit),
                        ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
+    if (const auto uneven = of.uneven_peers(); !uneven.empty())
+      out += fmt::format("  (uneven threads: {})", fmt::join(uneven, "; "));
   }
   if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
   // Of what is bounded by what two cores can say to each other, the ratio says how much is Weft's own.

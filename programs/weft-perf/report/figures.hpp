@@ -27,6 +27,9 @@ inline constexpr std::string_view weft_by_loops = "Weft, by loops";
 inline constexpr std::string_view weft_side_by_side = "Weft, side by side in packets";
 inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side, own_weft, mpi_by_loops};
 
+/// Threads are even from this part of the median on that the slowest thread moved.
+inline constexpr double even_from = 0.5;
+
 struct figure {
   std::string claim;
   std::string detail;  ///< which of several figures of one claim, as in `origin`; may be empty
@@ -42,14 +45,14 @@ struct figure {
   bool more_is_better = false;
   bool verified = false;
   summary weft;
-  double slowest_to_median = 1;          ///< what the slowest thread moved, of the median of all
-  std::map<std::string, summary> peers;  ///< the peers measured under the same label
-  std::map<std::string, double> peer_slowest_to_median;
-  std::vector<std::string> absent;  ///< peers that are not installed
-  summary handover;                 ///< of Weft's rounds; zeros: unknown
-  summary exchange_limit;           ///< of a latency's rounds; zeros: unknown
-  path_mix paths;                   ///< of Weft's messages
-  std::optional<double> limit;      ///< the best that was measured, in the figure's unit
+  double slowest_to_median = 1;                          ///< what the slowest thread moved, of the median of all
+  std::map<std::string, summary> peers;                  ///< the peers measured under the same label
+  std::map<std::string, double> peer_slowest_to_median;  ///< of the peers whose threads were counted
+  std::vector<std::string> absent;                       ///< peers that are not installed
+  summary handover;                                      ///< of Weft's rounds; zeros: unknown
+  summary exchange_limit;                                ///< of a latency's rounds; zeros: unknown
+  path_mix paths;                                        ///< of Weft's messages
+  std::optional<double> limit;                           ///< the best that was measured, in the figure's unit
   struct {
     std::string name;
     double spread = 0;  ///< how far the best quartile of its rounds stays behind
@@ -64,10 +67,14 @@ struct figure {
   [[nodiscard]] std::string wrong_limit() const;
 
   /// A figure whose slowest thread moved less than half of the median does not count.
-  [[nodiscard]] bool counts() const noexcept { return slowest_to_median >= 0.5; }
-  /// The name of the best peer of all that count; empty: there is none.
+  [[nodiscard]] bool counts() const noexcept { return slowest_to_median >= even_from; }
+  /// The name of the fastest peer, also one whose threads are uneven; empty: there is none. Without the uneven ones,
+  /// the best peer could be a slow one, a thousand times behind, and the ratio would be of no two that are alike.
   [[nodiscard]] std::string best_peer() const;
-  /// Above 1: Weft is ahead of the best peer.
+  /// The peers whose slowest thread moved less than half of the median, by name.
+  [[nodiscard]] std::vector<std::string> uneven_peers() const;
+  /// Above 1: Weft is ahead of the best peer; at least so far where that one's threads are uneven, as a thread that
+  /// starves takes no time from the others.
   [[nodiscard]] std::optional<double> ratio() const;
   /// Whether Weft is ahead of the best peer as far as was aimed at; true without an aim, and without a peer.
   [[nodiscard]] bool meets_aim() const;

@@ -85,14 +85,41 @@ TEST(PerfFigures, a_ratio_above_one_says_that_weft_is_ahead) {
   EXPECT_FALSE(figure{}.ratio());
 }
 
-TEST(PerfFigures, a_peer_that_starves_a_thread_is_not_the_best) {
+// Rates of four threads: the fastest peers starve a thread, and the even one is a thousand times slower.
+TEST(PerfFigures, a_ratio_is_to_the_fastest_peer_also_where_its_threads_are_uneven) {
+  std::map<std::string, std::vector<sample>> samples{{"Weft", {round_of(1538e3, 175, 175, 0.75)}},
+                                                     {"A", {round_of(179e3, 175, 175, 0.3)}},
+                                                     {"A, yielding", {round_of(504e3, 175, 175, 0.1)}},
+                                                     {"B", {round_of(558, 175, 175, 0.9)}}};
+  figure like;
+  like.claim = "mt_rate";
+  like.unit = "msg/s";
+  like.threads = 4;
+  like.more_is_better = true;
+  const auto figures = compared(samples, like, bounds);
+  ASSERT_EQ(figures.size(), 1u);
+  const figure& rate = figures[0];
+  EXPECT_EQ(rate.best_peer(), "A, yielding");
+  EXPECT_DOUBLE_EQ(*rate.ratio(), 1538.0 / 504);
+  EXPECT_DOUBLE_EQ(rate.aim.paired.median, 1538.0 / 504) << "the same peer, round by round";
+  EXPECT_EQ(rate.uneven_peers(), (std::vector<std::string>{"A", "A, yielding"}));
+  const std::string line = to_json(rate);
+  EXPECT_NE(line.find("\"uneven_peers\":[\"A\",\"A, yielding\"]"), std::string::npos) << line;
+  EXPECT_NE(line.find(":0.1},\"best_peer\":\"A, yielding\""), std::string::npos) << line;
+  EXPECT_NE(table_row(rate, true).find("A, yielding  (uneven threads: A; A, yielding)"), std::string::npos)
+      << table_row(rate, true);
+}
+
+TEST(PerfFigures, even_peers_are_named_by_no_line_and_weft_that_is_uneven_does_not_count) {
   figure rate;
+  rate.threads = 2;
   rate.more_is_better = true;
   rate.weft.median = 100;
   rate.peers["A"].median = 150;
-  rate.peers["B"].median = 300;
-  rate.peer_slowest_to_median["B"] = 0.1;
-  EXPECT_EQ(rate.best_peer(), "A");
+  rate.peer_slowest_to_median["A"] = 0.5;
+  EXPECT_TRUE(rate.uneven_peers().empty());
+  EXPECT_EQ(to_json(rate).find("uneven"), std::string::npos);
+  EXPECT_EQ(table_row(rate, true).find("uneven"), std::string::npos);
   rate.slowest_to_median = 0.49;
   EXPECT_FALSE(rate.counts());
 }
