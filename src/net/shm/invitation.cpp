@@ -25,7 +25,7 @@ invitation read_invitation(std::string_view bytes, std::uint32_t rank) {
   // A rank whose processors are not known has none.
   const std::string_view rest = bytes.substr(std::min(bytes.size(), sizeof head));
   std::vector<std::uint64_t> words(rest.size() / sizeof(std::uint64_t));
-  std::memcpy(words.data(), rest.data(), words.size() * sizeof(std::uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), rest.data(), words.size() * sizeof(std::uint64_t));
   base::processor_set processors;
   for (std::uint32_t i = 0; i < std::min<std::size_t>(words.size(), base::processor_set::size / 64); ++i) {
     for (std::uint32_t bit = 0; bit < 64; ++bit) {
