@@ -100,11 +100,12 @@ job::job(const options& chosen, const inherited_state& inherited, const binding&
 }
 
 int job::run() {
+  clock::time_point checked_at = clock::now();
   while (!over()) {
     refresh_watches();
-    wait_for_events();
+    wait_for_events(checked_at);
     report_first_failure();
-    check_deadlines();
+    checked_at = check_deadlines();
     check_reports();
     flush(output_);
     flush(*errors_);
@@ -158,21 +159,23 @@ void job::refresh_watches() {
   }
 }
 
-int job::milliseconds_to_wait() const {
+// `checked_at`: the time for which deadlines were checked; one that has come since then is still to be seen to.
+int job::milliseconds_to_wait(clock::time_point checked_at) const {
   std::optional<clock::time_point> next;
   for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_,
                                failures_.look_again_at(), other_mpi_.look_at()}) {
     if (deadline && (!next || *deadline < *next)) next = deadline;
   }
-  if (give_up_at_ && next == give_up_at_ && clock::now() >= *next) return -1;  // only a slow reader is left to wait for
+  if (give_up_at_ && next == give_up_at_ && checked_at >= *next) return -1;  // only a slow reader is left to wait for
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
 }
 
-void job::wait_for_events() {
+void job::wait_for_events(clock::time_point checked_at) {
   std::array<epoll_event, 64> ready;
-  const int n = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds_to_wait());
+  const int n =
+      ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds_to_wait(checked_at));
   if (n < 0 && errno != EINTR) fail_by_errno("wait for events");
   for (int i = 0; i < n; ++i) {
     const std::uint64_t tag = ready[static_cast<std::size_t>(i)].data.u64;

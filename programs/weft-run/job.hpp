@@ -53,9 +53,9 @@ class job {
   // job.cpp: the loop
   void watch(int fd, std::uint32_t events, source event_source, std::uint32_t index);
   void unwatch(int fd);
-  void wait_for_events();
+  void wait_for_events(clock::time_point checked_at);
   void dispatch(source event_source, std::uint32_t index);
-  [[nodiscard]] int milliseconds_to_wait() const;
+  [[nodiscard]] int milliseconds_to_wait(clock::time_point checked_at) const;
   void refresh_watches();
   void read_stream(std::uint32_t index);
   void watch_for_prompt(std::uint32_t index);
@@ -84,7 +84,7 @@ class job {
   void start_failed(std::uint32_t rank, start_step step, int problem);
   void guardian_gone();
   void take_signal(int signal, bool by_terminal);
-  void check_deadlines();
+  clock::time_point check_deadlines();
   void fail(int exit_code, const std::string& text);
   void complain(const std::optional<std::string>& complaint);
   void report_first_failure();

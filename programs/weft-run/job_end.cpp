@@ -178,6 +178,7 @@ void job::guardian_gone() {
 
 void job::ranks_are_gone() {
   all_gone_ = true;
+  other_mpi_.stop();
   give_up_at_ = clock::now() + std::chrono::seconds{2};
   for (stream& s : streams_) {
     int waiting = 0;
@@ -229,7 +230,8 @@ void job::take_signal(int signal, bool by_terminal) {
   }
 }
 
-void job::check_deadlines() {
+// The time for which it has checked them.
+job::clock::time_point job::check_deadlines() {
   const auto now = clock::now();
   if (server_.ever_used()) other_mpi_.stop();
   other_mpi_.look(launched_.guardian);
@@ -259,6 +261,7 @@ void job::check_deadlines() {
     for (const std::uint32_t index : {0U, 1U}) streams_[index].lines.show_begun();
   }
   if (streams_open_ > 0 && give_up_at_ && now >= *give_up_at_) leave_held_streams();
+  return now;
 }
 
 }  // namespace weft::run
