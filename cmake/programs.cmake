@@ -76,7 +76,9 @@ if(WEFT_HAS_weft-perf)
   add_dependencies(weft-perf-lib weft-perf-build-info)
   target_include_directories(weft-perf-lib PUBLIC ${PROJECT_BINARY_DIR}/generated)
   # Reductions are compared with loops that the compiler has vectorized: -O2 of GCC 12 leaves most of them as they are.
-  set_source_files_properties(programs/weft-perf/measure/loops.cpp PROPERTIES COMPILE_OPTIONS "-O3")
+  # GCC 12 crashes there in some runs, in the propagation of constants between functions.
+  set_source_files_properties(programs/weft-perf/measure/loops.cpp PROPERTIES
+    COMPILE_OPTIONS "-O3;$<$<CXX_COMPILER_ID:GNU>:-fno-ipa-cp>")
   # What it compiles for the peers that it finds, where it looks for it: beside itself, as after an installation.
   file(GLOB peer_sources CONFIGURE_DEPENDS perf/peers/*.c perf/peers/*.cpp)
   foreach(source IN LISTS peer_sources)

@@ -58,7 +58,8 @@ received receive_message(int fd, T& message) noexcept {
   for (;;) {
     const ssize_t n = ::recv(fd, &message, sizeof message, MSG_DONTWAIT);
     if (n == sizeof message) return received::message;
-    if (n < 0 && errno == EINTR) continue;
+    // The other end is gone and has left one of ours unread, of which the system tells once; its own are still there.
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     return n < 0 && errno == EAGAIN ? received::nothing : received::hang_up;
   }
 }
