@@ -144,11 +144,11 @@ class Programs(unittest.TestCase):
                 ("matched_long", ["the receive of a message that a probe has matched, from rank 1 with tag 5"]),
                 ("matched_receive", [f"a receive from rank 1 with tag 5 {world}"]), ("generalized", ["a generalized request"]),
                 ("freed_communicator", ["a receive from rank 1 with tag 7 in copy", "a send to rank 1 with tag 8 in copy"]),
-                ("unordered", ["a send to rank 1 with tag 5 in a communicator without a name"]),
+                ("unordered", ["a send to rank 1 with tag 5 in a communicator of ranks 0, 1"]),
                 ("collective", [f"a collective {world}"]), ("collectives", [f"a collective {world}, and "]),
                 ("collective_of_all", [f"a collective {world}"]), ("idup", []),
                 ("persistent_collective", [f"a collective {world}"]),
-                ("collective_of_freed", ["a collective in a communicator without a name"])):
+                ("collective_of_freed", ["a collective in a communicator of ranks 0, 1"])):
             result = run(BUILD / "bin/weft-run", "-n", 2, "--timeout", 60, leaves, how)
             self.assertEqual(result.returncode, 0, (how, result.stderr))
             named = [line for line in result.stderr.splitlines() if line.startswith("MPI_Finalize of rank 0: warning: ")]

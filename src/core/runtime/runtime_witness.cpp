@@ -80,7 +80,7 @@ base::witness::sight runtime_witness::look() noexcept {
   return out;
 }
 
-// Messages may have arrived at any time since the last poll.
+// A message may have arrived a moment ago where the last poll is long past: it counts from the look that saw it first.
 bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::duration patience) noexcept {
   bool out = false;
   static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
@@ -88,12 +88,18 @@ bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::dur
     unpolled_device& seen = unpolled_[index];
     const std::uint64_t calls = device == nullptr ? 0 : device->counts().read().progress_calls;
     if (device == nullptr || calls != seen.calls || seen.since == base::clock::time_point{}) {
-      seen = {.calls = calls, .since = now, .neglected = {}};
+      seen = {.calls = calls, .since = now, .unread_since = {}, .neglected = {}};
       return;
     }
-    const bool holds_unread = now - seen.since >= patience && device->endpoints().hold_unread();
-    seen.neglected = holds_unread ? now - seen.since : base::clock::duration{};
-    out = out || holds_unread;
+    if (!device->endpoints().hold_unread()) {
+      seen.unread_since = {};
+      seen.neglected = {};
+      return;
+    }
+    if (seen.unread_since == base::clock::time_point{}) seen.unread_since = now;
+    const bool is_late = now - seen.unread_since >= patience;
+    seen.neglected = is_late ? now - seen.since : base::clock::duration{};
+    out = out || is_late;
   }));
   return out;
 }

@@ -69,7 +69,8 @@ class runtime_witness final : public base::witness {
   struct unpolled_device {
     std::uint64_t calls = 0;
     base::clock::time_point since{};
-    base::clock::duration neglected{};  // so long messages have waited there, more or less; 0: not too long
+    base::clock::time_point unread_since{};  // the first look at messages that wait there; the epoch: none wait
+    base::clock::duration neglected{};       // so long messages have waited there, more or less; 0: not too long
   };
   std::array<unpolled_device, net::slots_max> unpolled_{};
   base::witness_entry entry_{*this};
