@@ -507,8 +507,8 @@ class device {
 
  private:
   friend void detail::rest_between_tests(device& through, detail::test_loop& tests) noexcept;
-  friend bool detail::wait_as(const detail::waiting_function& function, device& through,
-                              std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+  friend bool detail::wait_as(const detail::waiting_function& function, device& dev,
+                              std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);
   friend class blocking_device;
   friend class fibers::scheduler;

@@ -58,7 +58,8 @@ received receive_message(int fd, T& message) noexcept {
   for (;;) {
     const ssize_t n = ::recv(fd, &message, sizeof message, MSG_DONTWAIT);
     if (n == sizeof message) return received::message;
-    // The other end is gone and has left one of ours unread, of which the system tells once; its own are still there.
+    // The other end has ended with one of our messages unread: that is an error once, before the messages that it has
+    // sent.
     if (n < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     return n < 0 && errno == EAGAIN ? received::nothing : received::hang_up;
   }

@@ -12,8 +12,7 @@ namespace weft::coll {
 
 /// For errors of a group whose members don't compare their calls.
 inline constexpr const char* hint_of_other_calls =
-    ". If members may call different collectives, or with different sizes: WEFT_CHECK=1 compares their calls, and "
-    "names "
+    ". If members may call different collectives, or with different sizes: WEFT_CHECK=1 compares their calls and names "
     "both";
 
 /// Bytes that no other message has too many. With those of a straight body (straight.hpp) they fit into any packet.

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "weft/detail/copy_mark.hpp"
+
 namespace weft::coll {
 
 class group_state;
@@ -36,6 +38,7 @@ class listed_group {
     list_.first_ = this;
   }
   ~listed_group() {
+    if (copy_.is_copy()) return;  // a report of the parent may have held the lock
     const std::scoped_lock lock{list_.mutex_};
     (before_ != nullptr ? before_->next_ : list_.first_) = next_;
     if (next_ != nullptr) next_->before_ = before_;
@@ -49,12 +52,13 @@ class listed_group {
   group_state& group_;
   listed_group* next_ = nullptr;
   listed_group* before_ = nullptr;
+  detail::copy_mark copy_;
 };
 
 template <class Visit>
 void group_list::each(const Visit& visit) {
   const std::scoped_lock lock{mutex_};
-  for (const listed_group* one = first_; one != nullptr; one = one->next_) visit(one->group_);
+  for (const listed_group* each = first_; each != nullptr; each = each->next_) visit(each->group_);
 }
 
 }  // namespace weft::coll

@@ -89,7 +89,9 @@ class group_words {
 group_report::group_report(core::runtime_state& owner, group_list& groups) noexcept : owner_{owner}, groups_{groups} {
   core::door::describe_groups_by(owner_, this);
 }
-group_report::~group_report() { core::door::describe_groups_by(owner_, nullptr); }
+group_report::~group_report() {
+  if (!copy_.is_copy()) core::door::describe_groups_by(owner_, nullptr);  // as in group_list.hpp
+}
 
 void group_report::describe(base::report& into, std::span<const core::unmatched_step> steps,
                             const detail::report_names* names) {

@@ -11,6 +11,7 @@
 
 #include "coll/group_list.hpp"
 #include "core/door/door.hpp"
+#include "weft/detail/copy_mark.hpp"
 
 namespace weft::coll {
 
@@ -34,6 +35,7 @@ class group_report final : public core::group_describer {
 
   core::runtime_state& owner_;
   group_list& groups_;
+  detail::copy_mark copy_;
 };
 
 }  // namespace weft::coll

@@ -62,19 +62,19 @@ struct waiting_function {
 };
 
 /// As `device::wait`, for that function.
-bool wait_as(const waiting_function& function, device& through, std::span<const completion* const> on,
+bool wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
              bool (*is_done)(void*), void* condition, const wait_options& options);
 template <std::predicate Condition>
-bool wait_as(const waiting_function& function, device& through, std::span<const completion* const> on,
+bool wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
              Condition is_done) {
-  return wait_as(function, through, on,
+  return wait_as(function, dev, objects,
                  [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done,
                  {});
 }
 template <std::predicate Condition>
-bool wait_as(const waiting_function& function, device& through, const completion& on, Condition is_done) {
-  const completion* const only = &on;
-  return wait_as(function, through, std::span{&only, 1}, std::move(is_done));
+bool wait_as(const waiting_function& function, device& dev, const completion& object, Condition is_done) {
+  const completion* const only = &object;
+  return wait_as(function, dev, std::span{&only, 1}, std::move(is_done));
 }
 
 /// While one lives, reports name this function, of static storage, for other waits of the calling thread; in a fiber it

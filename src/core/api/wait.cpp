@@ -77,11 +77,11 @@ bool device::wait_all(std::initializer_list<const completion*> on, const wait_op
       options);
 }
 
-bool detail::wait_as(const waiting_function& function, device& through, std::span<const completion* const> on,
+bool detail::wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
                      bool (*is_done)(void*), void* condition, const wait_options& options) {
-  core::runtime_state& runtime = through.state_->runtime();
+  core::runtime_state& runtime = dev.state_->runtime();
   base::refuse_in_callback(function.name);
-  return runtime.parking().wait(*through.state_, runtime.devices().standard(), on, is_done, condition, options,
+  return runtime.parking().wait(*dev.state_, runtime.devices().standard(), objects, is_done, condition, options,
                                 {function.describe, function.subject}, function.name);
 }
 
