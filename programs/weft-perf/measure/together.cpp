@@ -37,6 +37,8 @@ class ring {
     receive();
     if (!lane_->begins) send();
   }
+  /// Until the last message has left its buffer: before that the ring may not end.
+  void settle() { lane_->settle(); }
 
  private:
   void send() {
@@ -132,6 +134,7 @@ double measure_ring(team& all, group& everybody, const point& measured) {
   const double round = time_each(everybody, measured.seconds, [&](std::uint64_t count) {
     const auto begin = clock::now();
     for (std::uint64_t i = 0; i < count; ++i) messages.go_round();
+    messages.settle();
     return seconds_since(begin);
   });
   return round / all.runtime().size();
