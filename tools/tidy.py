@@ -4,8 +4,9 @@
 lengths of files, what public headers say of each function, what names are made of, and that there is one of each helper.
 
 tools/tidy.py          checks everything; prints `file:line: message` for each finding
-tools/tidy.py --fix    formats the sources with clang-format, and lowers kept numbers (of riddle words, members), instead
-tools/tidy.py --words  shows the riddle words in 1000 words, by rooms and pages, and the largest classes
+tools/tidy.py --fix    formats the sources with clang-format, and lowers kept numbers (of riddle words, prepositions, members), instead
+tools/tidy.py --words  shows by rooms and pages the riddle words in 1000 words, the prepositions in 1000 names, the comments that
+                       begin with one in 100, and the largest classes
 """
 
 import argparse
@@ -17,7 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, plainness, words  # noqa: E402
+from checks import atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, plainness, prepositions, words  # noqa: E402
 from checks.finding import Finding  # noqa: E402
 
 
@@ -80,22 +81,24 @@ def check(root, files=None):
             findings += words.misnamed(file, text) + words.riddles(file, text) + atomics.accesses(file, text)
             for name, definitions in atomics.labels_of(file, text).items():
                 labels.setdefault(name, []).extend(definitions)
-    return findings + atomics.partners(labels) + plainness.findings(root, texts) + members.findings(root, texts)
+    findings += plainness.findings(root, texts) + prepositions.findings(root, texts) + members.findings(root, texts)
+    return findings + atomics.partners(labels)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fix", action="store_true", help="format the sources in place")
-    parser.add_argument("--words", action="store_true", help="show the riddle words in 1000 words, by rooms and pages")
+    parser.add_argument("--words", action="store_true", help="show riddle words, prepositions as names, and fragments, by rooms")
     arguments = parser.parse_args()
     root = Path(__file__).resolve().parent.parent
     files = project_files(root)
     texts = {file: (root / file).read_text() for file in files if plainness.limit_of(file)}
     if arguments.words:
-        print("\n".join(plainness.summary(texts) + members.largest(texts)))
+        print("\n".join(plainness.summary(texts) + prepositions.summary(texts) + members.largest(texts)))
         return 0
     if arguments.fix:
         plainness.lower(root, texts)
+        prepositions.lower(root, texts)
         members.lower(root, texts)
     findings = format_findings(root, [file for file in files if file.endswith((".cpp", ".hpp"))], arguments.fix)
     if not arguments.fix:

@@ -128,6 +128,52 @@ class RiddleWords(Checks):
             self.assertEqual(tidy.plainness.kept.load(folder, tidy.plainness.KEPT), {})
 
 
+class Prepositions(Checks):
+    def test_names_that_are_prepositions_are_found_with_their_lines(self):
+        for name in ("of", "in_", "by", "at", "with", "on", "through", "how", "who", "one", "than", "as"):
+            self.assert_one("include/weft/a.hpp:2: 1000 prepositions in 1000 names, 0 allowed: a name is a noun "
+                            f"(2: {name})", include__weft__a_hpp=f"\nint {name};\n")
+
+    def test_the_library_may_have_a_few(self):
+        others = "".join(f"int a{i};\n" for i in range(297))
+        self.assertEqual(self.findings(src__base__a_cpp="int of, by, in;\n" + others), [])
+        self.assertEqual(len(self.findings(src__base__a_cpp="int of, by, in, at;\n" + others)), 2)
+        self.assertEqual(self.findings(src__base__a_cpp="int of, by;\n"), [])
+        self.assert_one("src/base/:1: 1000 prepositions in 1000 names, 10 allowed: a name is a noun (src/base/a.cpp: of, by; "
+                        "src/base/b.cpp: in)", src__base__a_cpp="int of, by;\n", src__base__b_cpp="int in;\n")
+        self.assertEqual(self.findings(tests__unit__a_cpp="int of, by, in;\n"), [])
+
+    def test_prose_longer_names_and_elements_are_left_alone(self):
+        text = ('#define of in\n// of in\n/* by\n at */\nauto a = "of in by", b = R"(of "in by)", c = \'"\'; int size_of, income;\n'
+                "int d = e.at(1) + f->at (2) + g.as<int>(); [[nodiscard]] h as() const; h at(std::uint64_t offset) const;\n"
+                '[[deprecated("say device")]] int& through() noexcept;\n')
+        self.assertEqual(tidy.prepositions.names(text).lines, {})
+        self.assertEqual(tidy.prepositions.names("// a\n/* b\n*/ int at; int c = at(3);\n").lines, {3: ["at", "at"]})
+
+    def test_comments_that_begin_with_a_preposition_are_found(self):
+        text = "int a;  // In it.\n// By the sender, of\n// of a message.\nint b;  ///< the same\n// Inside.\nint c;  // informs\n"
+        count = tidy.prepositions.fragments(text)
+        self.assertEqual((count.lines, count.total), ({1: ["In it."], 2: ["By the sender, of"], 4: ["the same"]}, 5))
+        self.assertIn("src/base/a.cpp:1: 60 % of the comments begin with a preposition, 3 allowed",
+                      self.findings(src__base__a_cpp=text)[0])
+
+    def test_kept_numbers_only_fall_and_move_with_their_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, entry = tidy.prepositions.KEPT + "src-coll.json", "src/coll/a.hpp names"
+            Path(folder, tidy.prepositions.KEPT).mkdir(parents=True)
+            texts = {"src/coll/a.hpp": "int of, in, by;\n", "src/coll/b.hpp": "int a;\n" * 300}
+            for number, count in [(1001, 0), (1000, 0), (999, 1)]:
+                tidy.prepositions.kept.store(folder, file, {entry: number, "src/coll/ names": 999})
+                self.assertEqual(len(tidy.prepositions.findings(folder, texts)), count, number)
+                tidy.prepositions.lower(folder, texts)
+                self.assertEqual(tidy.prepositions.kept.load(folder, file), {entry: min(number, 1000)})
+            tidy.prepositions.kept.store(folder, file, {entry: 1000})
+            moved = {"src/coll/group/a.hpp": texts["src/coll/a.hpp"], "src/coll/b.hpp": texts["src/coll/b.hpp"]}
+            self.assertEqual(tidy.prepositions.findings(folder, moved), [])
+            tidy.prepositions.lower(folder, moved)
+            self.assertEqual(tidy.prepositions.kept.load(folder, file), {"src/coll/group/a.hpp names": 1000})
+
+
 class Members(Checks):
     def test_a_class_of_more_members_or_a_struct_of_more_fields_is_found(self):
         fields = "".join(f"  int a{i}{{0}};\n" for i in range(16))
@@ -401,12 +447,12 @@ class Docs(Checks):
         return "namespace weft {\n" + "\n".join(lines) + "\n}  // namespace weft\n"
 
     def test_a_function_that_says_all_is_right(self):
-        self.assertEqual(self.findings(include__weft__a_hpp=self.header(SAID, "int look(int at);")), [])
+        self.assertEqual(self.findings(include__weft__a_hpp=self.header(SAID, "int look(int index);")), [])
 
     def test_each_topic_that_is_not_said_is_found(self):
         for topic in ("Blocking", "Threads", "Errors"):
             with self.subTest(topic):
-                text = self.header(SAID.replace(f"**{topic}**", topic), "int look(int at);")
+                text = self.header(SAID.replace(f"**{topic}**", topic), "int look(int index);")
                 self.assert_one(f"a.hpp:3: look: neither its comment nor its class's says **{topic}**",
                                 include__weft__a_hpp=text)
 
@@ -417,7 +463,7 @@ class Docs(Checks):
         for kind in ("buffer_ref", "const_buffer_ref", "buffer_list", "const buffer_list&", "const_buffer_list",
                      "std::span<std::byte>", "std::span<const std::byte>"):
             with self.subTest(kind):
-                function = f"void look(int at,\n          {kind} buffer);"
+                function = f"void look(int index,\n          {kind} buffer);"
                 self.assert_one("look: neither its comment nor its class's says **Buffer**",
                                 include__weft__a_hpp=self.header(SAID, function))
                 self.assertEqual(self.findings(include__weft__a_hpp=self.header(
@@ -444,8 +490,8 @@ class Docs(Checks):
 
     def test_templates_operators_and_constructors_are_functions(self):
         for name, function in {
-                "look": "template <class T>\nrequires(is_good<T> && !is_bad<T>)\nint look(const T& at) noexcept {\n"
-                        "  return at > 0 ? {1} : 2;\n}",
+                "look": "template <class T>\nrequires(is_good<T> && !is_bad<T>)\nint look(const T& index) noexcept {\n"
+                        "  return index > 0 ? {1} : 2;\n}",
                 "a::a": "struct a {\n  explicit a(int x) noexcept : x_{x}, y_{f(x)} {}\n  int x_, y_ = 0;\n};",
                 "a::~a": "struct a {\n  ~a();\n};",
                 "a::operator co_await": "struct a {\n  [[nodiscard]] b operator co_await() && noexcept;\n};",

@@ -12,6 +12,10 @@ def load(root, file):
     return json.loads(path.read_text()) if path.is_file() else {}
 
 
+def store(root, file, numbers):
+    (Path(root) / file).write_text(json.dumps(numbers, indent=1, sort_keys=True) + "\n")
+
+
 def stale(file, before, now):
     """Findings for kept numbers that are higher than they need be, or of what is not there. `now`: {name: number}."""
     out = []
@@ -29,4 +33,4 @@ def lower(root, file, now, limit_of):
     after = {name: min(number, now[name]) for name, number in before.items()
              if name in now and min(number, now[name]) > limit_of(name)}
     if after != before:
-        (Path(root) / file).write_text(json.dumps(after, indent=1, sort_keys=True) + "\n")
+        store(root, file, after)
