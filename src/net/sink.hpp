@@ -28,6 +28,14 @@ concept has_fast_take = base::has_fast_paths &&
   { sink.fast_take(std::uint32_t{}, header, payload, std::uint32_t{}, consumed) } -> std::same_as<bool>;
 };
 
+/// A sink that gets messages in packets first by
+///   bool fast_take_packet(const arrival& message, bool& consumed) noexcept;
+/// If it answers false, nothing has happened, and the message goes to `on_message`.
+template <class Sink>
+concept has_fast_take_packet = base::has_fast_paths && requires(Sink& sink, const arrival& message, bool& consumed) {
+  { sink.fast_take_packet(message, consumed) } -> std::same_as<bool>;
+};
+
 /// A kind of messages of one word that a sink takes in a loop without function calls.
 struct word_kind {
   std::uint32_t kind;  // in their headers

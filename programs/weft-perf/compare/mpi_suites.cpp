@@ -20,6 +20,9 @@ struct measured {
 };
 constexpr std::array of_pairs{
     measured{"mpi_latency", kind::latency, 8, 1, 1},
+    measured{"mpi_latency", kind::latency, 64, 1, 1},
+    measured{"mpi_latency", kind::latency, 512, 1, 1},
+    measured{"mpi_latency", kind::latency, kib, 1, 1},
     measured{"mpi_rate", kind::rate, 8, 64, 1.1},
     measured{"mpi_bandwidth", kind::bandwidth, 4 * kib, 64, 1},
     measured{"mpi_bandwidth", kind::bandwidth, 64 * kib, 64, 1},

@@ -7,9 +7,12 @@
 #include "base/fast_paths.hpp"
 #include "base/misuse.hpp"
 #include "core/api/checks.hpp"
+#include "core/fast/post_packet.hpp"
 #include "core/protocol/cancel.hpp"
+#include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_message.hpp"
 #include "core/protocol/receive.hpp"
+#include "core/runtime/matching_store.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -93,6 +96,30 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   return core::receive::post_receive(through, request);
 }
 
+// Whether the message was sent in a packet; else nothing has happened.
+bool post_in_packet(core::device_state& dev, std::uint32_t peer, const source_payload& bytes,
+                    core::engine_state& engine, const post_send_options& options) noexcept {
+  if (!core::fast::may_go_in_packet(bytes, options) || engine.receiver_first ||
+      dev.matching().unexpected().budget().must_send_rts(peer)) {
+    return false;
+  }
+  const net::header header{.kind = core::kind_word(core::wire::send, static_cast<std::uint32_t>(options.policy)),
+                           .id = engine.id,
+                           .sequence = 0,
+                           .tag = options.tag};
+  const detail::message_target target{peer, options.device};
+  const detail::ordinary_bytes ordinary{bytes.address(), static_cast<std::size_t>(bytes.bytes())};
+  if (!engine.is_ordered()) {
+    return core::fast::post_in_packet(dev, operation::send, target, header, ordinary,
+                                      [](const net::header&) { return true; });
+  }
+  if (engine.numbers.credits(peer) <= 0) [[unlikely]]
+    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, peer));
+  return core::fast::post_in_packet(dev, operation::send, target, header, ordinary, [&](net::header& numbered) {
+    return engine.numbers.try_take_once(peer, numbered.sequence);
+  });
+}
+
 }  // namespace
 
 // Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
@@ -103,6 +130,7 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   core::check_buffer_and_rank("post_send", peer, state, bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
   core::check_policy("post_send", engine, options.policy);
+  if (post_in_packet(through, peer, bytes, engine, options)) return status::done();
   return core::post_message::post_send(through, request_of(peer, bytes, local, options), engine);
 }
 

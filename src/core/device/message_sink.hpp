@@ -38,6 +38,7 @@ class message_sink {
   void count_words(unsigned count) noexcept;
   [[nodiscard]] bool fast_take(std::uint32_t source, const net::header& header, const std::byte* payload,
                                std::uint32_t bytes, bool& consumed) noexcept;
+  [[nodiscard]] bool fast_take_packet(const net::arrival& message, bool& consumed) noexcept;
   [[nodiscard]] bool on_message(const net::arrival& message) noexcept;
   /// The target of a message, such as a full completion object, has no room for it. The message stays in its ring,
   /// which the endpoint leaves for the rest of this poll.

@@ -11,6 +11,7 @@
 #include "core/api/checks.hpp"
 #include "core/api/post_send_recv.hpp"
 #include "core/device/device_state.hpp"
+#include "core/fast/post_packet.hpp"
 #include "core/protocol/active_message.hpp"
 #include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_message.hpp"
@@ -176,6 +177,12 @@ status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buff
                             const post_am_options& options) {
   const core::source_payload payload{bytes};
   check_post(*state_, peer, to, payload);
+  if (core::fast::may_go_in_packet(payload, options) && &local.runtime() == runtime_ &&
+      core::fast::post_in_packet(*state_, operation::active_message, {peer, options.device},
+                                 core::active_message_to(to.id, options.tag), {payload.address(), bytes.bytes()},
+                                 [](const net::header&) { return true; })) {
+    return status::done();
+  }
   return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 

@@ -131,4 +131,42 @@ namespace {
   return true;
 }
 
+[[gnu::noinline]] bool take_send_in_packet(device_state& dev, const net::arrival& message) noexcept {
+  const net::header& header = message.header;
+  const auto policy = static_cast<match_policy>(policy_of(header.kind));
+  const match_key key = make_match_key(header.id, policy, message.source, header.tag);
+  matched_messages released;
+  operation_state* receive = nullptr;
+  if (header.id == default_matching_engine) {
+    match_node* found = nullptr;
+    if (dev.matching().table().take(key, match_side::receive, found) == match_result::matched)
+      receive = static_cast<operation_state*>(found);
+  } else {
+    auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
+    if (engine != nullptr && (engine->kind == engine_kind::by_policy || policy == match_policy::rank_tag)) [[likely]]
+      receive = take_receive(dev, *engine, key, header.sequence, released);
+  }
+  if (receive == nullptr) [[unlikely]] {
+    arrive_send::deliver_all(dev, released);
+    return arrive_send::on_send(dev, message);
+  }
+  const target_payload& into = receive->receiving.into;
+  const completion* object = nullptr;
+  if (message.bytes <= into.bytes() && into.is_ordinary()) [[likely]] {
+    std::memcpy(into.address_of_piece(), message.payload, message.bytes);
+    object = signal_receive(dev, *receive, message.source, header.tag, message.bytes);
+  }
+  if (object != nullptr) [[likely]] {
+    dev.runtime().signalled(object);
+    give_back(message);
+  } else {
+    arrive_send::deliver(dev, *receive, message);
+  }
+  if (!released.is_empty()) [[unlikely]]
+    arrive_send::deliver_all(dev, released);
+  if (dev.matching().unexpected().budget().next_notice(message.source) != 0) [[unlikely]]
+    arrive_send::send_budget_notice(dev, message.source);
+  return true;
+}
+
 }  // namespace weft::core::fast

@@ -23,6 +23,9 @@ namespace fast {
 [[nodiscard]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
                                        const std::byte* payload, std::uint32_t bytes) noexcept;
 
+/// Handles a send in a packet, which it gives back if it copies the bytes. **Returns** whether the message is consumed.
+[[nodiscard]] bool take_send_in_packet(device_state& dev, const net::arrival& message) noexcept;
+
 /// Handles a send of one word to an engine that does not match by policy in the table. Null: nothing has happened.
 [[nodiscard]] const void* take_word_in_order(device_state& dev, std::uint32_t source, std::uint64_t id_and_sequence,
                                              const std::byte* tag_and_payload, engine_state& engine) noexcept;

@@ -16,6 +16,7 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       count_{count},
       packet_bytes_{packet_bytes},
       round_{std::min(count / 8, round_max)},
+      short_round_{std::min(count / 8, short_round_max)},
       strays_{count},
       caches_{count} {}
 
@@ -80,6 +81,10 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   packet_deque* const own = own_deque(slot);
   std::uint32_t packet = none;
   if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
+  if (may_extend_round(slot) && (packet = take_fresh()) != none) {
+    ++caches_.of(slot).in_round;
+    return packet;
+  }
   if (source_ != nullptr && source_->reclaim_packets() > 0) {
     if (caches_.has(slot) && !caches_.of(slot).is_empty()) return caches_.of(slot).take();
     if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;

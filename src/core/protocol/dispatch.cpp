@@ -74,6 +74,32 @@ void message_sink::follow_up(const void* signalled) noexcept {
   return true;
 }
 
+// Of messages in packets, an active message becomes a record that owns its packet.
+inline bool message_sink::fast_take_packet(const net::arrival& message, bool& consumed) noexcept {
+  const net::header& header = message.header;
+  if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
+    if (kind_of(header.kind) != wire::send ||
+        header.kind >> policy_shift > static_cast<std::uint32_t>(match_policy::none))
+      return false;
+    consumed = fast::take_send_in_packet(dev(), message);
+  } else {
+    const auto* to = static_cast<remote_entry*>(dev().runtime().registrations().ids().try_find(header.id));
+    if (to == nullptr || to->queue == nullptr) return false;
+    const std::uint64_t head =
+        detail::record_head(message.source, operation::message, detail::payload_location::owned, 0);
+    completion* const object = to->target;
+    const detail::raw_record::reference data{const_cast<std::byte*>(message.payload), message.bytes, message.owner,
+                                             nullptr};
+    consumed = to->queue->try_push_parts(head, header.tag, &data, sizeof data / sizeof(std::uint64_t));
+    dev().runtime().signalled(object);
+  }
+  if (consumed) [[likely]]
+    dev().counts().took(message.bytes);
+  else
+    stopped_.note(message.source, header.kind, header.id);
+  return true;
+}
+
 // Handles a message that continues an operation.
 bool message_sink::continue_operation(const net::arrival& message) noexcept {
   // Another thread may be ending the operation (runtime/peer_ends.hpp).

@@ -24,8 +24,9 @@ inline constexpr int not_fast = -1;
 
 namespace detail {
 
-/// Weft sends so many bytes inside of the descriptor of a message; longer messages have more to do.
-inline constexpr MPI_Count short_bytes_max = weft::detail::inline_bytes_max;
+/// Weft sends so many bytes in a cell or a packet; longer messages have more to do, beside which the general path is
+/// short.
+inline constexpr MPI_Count short_bytes_max = 1024;
 
 /// The communicator of a handle if all ranks of the job are its members, in their order; else null.
 [[nodiscard]] [[gnu::always_inline]] inline communicator* find_whole_job(rank_state& rank, MPI_Comm handle) noexcept {
@@ -56,14 +57,14 @@ struct short_send {
                                                                        MPI_Count count, MPI_Datatype type, envelope to,
                                                                        MPI_Comm comm) noexcept {
   communicator* const in = find_whole_job(rank, comm);
-  const datatype* const of = find_dense(type);
-  if (in == nullptr || of == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
+  const datatype* const dense = find_dense(type);
+  if (in == nullptr || dense == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(to.peer);
   if (peer >= in->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.unposted.is_empty()) [[unlikely]]
     return {};
-  const auto bytes = static_cast<std::size_t>(of->size() * count);
-  if (of->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
+  const auto bytes = static_cast<std::size_t>(dense->size() * count);
+  if (dense->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
     return {};
   return {.in = in, .peer = peer, .bytes = bytes};
 }

@@ -15,10 +15,29 @@
 
 namespace weft::net {
 
+/// Notes that a peer has packets of this rank's: only that peer can return them.
+class packet_lender {
+ public:
+  packet_lender() noexcept = default;
+  /// `borrowers` has a word for each packet: the rank that has it, plus 1; 0: no rank has it.
+  packet_lender(std::atomic<std::uint32_t>* borrowers, std::uint32_t peer) noexcept
+      : borrowers_{borrowers}, peer_{peer} {}
+
+  void lend(std::uint32_t packet) const noexcept {
+    // [shm.lend] release -> [shm.settle], [shm.take_back]: what was written into the packet. The peer's return passes
+    // this on as well, but a faulty peer may not, and a sanitizer of this process does not see it.
+    borrowers_[packet].store(peer_ + 1, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<std::uint32_t>* borrowers_ = nullptr;
+  std::uint32_t peer_ = 0;
+};
+
 /// The sending side of one ring.
 struct alignas(detail::cache_line_bytes) outgoing {
-  outgoing(ring_control& control, std::uint32_t cells, sleep_word& receivers) noexcept
-      : sender{control, reinterpret_cast<cell*>(&control + 1), cells}, receiver{&receivers} {}
+  outgoing(ring_control& control, std::uint32_t cells, sleep_word& receivers, packet_lender lending = {}) noexcept
+      : sender{control, reinterpret_cast<cell*>(&control + 1), cells}, receiver{&receivers}, lender{lending} {}
 
   [[gnu::always_inline]] post_result push(bool shared, const net::header& header, const void* payload,
                                           std::uint32_t bytes) noexcept {
@@ -45,10 +64,26 @@ struct alignas(detail::cache_line_bytes) outgoing {
     return post_result::ok;
   }
 
+  /// Pushes a message whose bytes lie in a packet, which belongs to the receiver after `ok`. `before_it_goes` as for
+  /// `push`.
+  template <class Call>
+  [[gnu::always_inline]] post_result push_packet(bool shared, const net::header& header, packet_reference packet,
+                                                 const Call& before_it_goes) noexcept {
+    // Lent before the message is published, as the peer may return the packet before the push returns. Not lent if the
+    // push fails: a faulty peer could otherwise return a packet that the caller still has.
+    return push(shared, header, &packet, sizeof packet, true, [&] {
+      if (!before_it_goes()) return false;
+      lender.lend(packet.index);
+      return true;
+    });
+  }
+
   base::try_lock sending;
   ring_sender sender;
   sleep_word* receiver;  // of the device at the other end
+  packet_lender lender;
 };
+static_assert(sizeof(outgoing) == detail::cache_line_bytes);
 
 /// The rings to one peer: one cache line, written when the peer's devices change, and one more for messages that name
 /// their device.

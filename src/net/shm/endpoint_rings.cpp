@@ -20,13 +20,7 @@ post_result endpoint_rings::try_send(std::uint32_t peer, std::uint32_t device, c
   outgoing* ring = routes_[peer].known_ring(device);
   if (ring == nullptr) ring = own_->find_ring(peer, device);
   if (ring == nullptr) return post_result::full;
-  // Lent before the message is published, as the peer may return the packet before the push returns. Not lent if the
-  // push fails: a faulty peer could otherwise return a packet that the caller still has.
-  const packet_reference reference{packet, bytes};
-  return ring->push(shared_, header, &reference, sizeof reference, true, [&] {
-    owner_->lend(packet, peer);
-    return true;
-  });
+  return ring->push_packet(shared_, header, {packet, bytes}, [] { return true; });
 }
 
 bool endpoint_rings::has_arrivals_from(std::uint32_t peer) const noexcept {

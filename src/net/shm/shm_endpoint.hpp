@@ -76,9 +76,9 @@ class shm_endpoint final : public endpoint<Sink> {
                                             const void* mark) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool fast_deliver(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
+  [[nodiscard]] static bool fast_deliver_packet(const arrival& message, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
-  [[nodiscard]] bool deliver_packet(peer& source, cell_info info, net::header header, const std::byte* payload,
-                                    Sink& sink) noexcept;
+  [[nodiscard]] bool deliver_packet(incoming& from, cell_info info, Sink& sink) noexcept;
 
   endpoint_rings rings_;
 };
@@ -153,7 +153,10 @@ template <class Sink>
       if (!from.source->is_in_this_process()) base::came_in();
       from.receiver.prefetch();
       bool consumed;
-      if (!fast_deliver(from, info, sink, consumed)) consumed = deliver(from, info, sink);
+      if (!info.is_inline())
+        consumed = deliver_packet(from, info, sink);
+      else if (!fast_deliver(from, info, sink, consumed))
+        consumed = deliver(from, info, sink);
       if (!consumed) {
         if constexpr (hears_of_full_targets<Sink>) sink.on_target_full();
         break;
@@ -183,7 +186,18 @@ template <class Sink>
   if constexpr (has_fast_take<Sink>) {
     net::header header;
     const std::byte* const payload = from.receiver.read(info, header);
-    return info.is_inline() && sink.fast_take(from.rank, header, payload, info.bytes(), consumed);
+    return sink.fast_take(from.rank, header, payload, info.bytes(), consumed);
+  } else {
+    return false;
+  }
+}
+
+// False: the message needs `on_message`.
+template <class Sink>
+[[gnu::always_inline]] inline bool shm_endpoint<Sink>::fast_deliver_packet(const arrival& message, Sink& sink,
+                                                                           bool& consumed) noexcept {
+  if constexpr (has_fast_take_packet<Sink>) {
+    return sink.fast_take_packet(message, consumed);
   } else {
     return false;
   }
@@ -193,24 +207,25 @@ template <class Sink>
 [[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, cell_info info, Sink& sink) noexcept {
   net::header header;
   const std::byte* const payload = from.receiver.read(info, header);
-  return info.is_inline() ? sink.on_message({from.rank, header, payload, info.bytes(), nullptr})
-                          : deliver_packet(*from.source, info, header, payload, sink);
+  return sink.on_message({from.rank, header, payload, info.bytes(), nullptr});
 }
 
 // For a cell that carries a packet, or is invalid.
 template <class Sink>
-[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(peer& source, cell_info info, net::header header,
-                                                          const std::byte* payload, Sink& sink) noexcept {
-  arrival message{source.rank(), header, payload, info.bytes(), nullptr};
-  const shape& agreed = rings_.owner().where().shape;
+[[gnu::noinline]] bool shm_endpoint<Sink>::deliver_packet(incoming& from, cell_info info, Sink& sink) noexcept {
+  peer& source = *from.source;
+  arrival message{from.rank, {}, nullptr, 0, nullptr};
   packet_reference reference;
-  std::memcpy(&reference, message.payload, sizeof reference);
+  std::memcpy(&reference, from.receiver.read(info, message.header), sizeof reference);
+  const shape& agreed = rings_.owner().where().shape;
   if (!info.carries_packet() || info.bytes() != sizeof reference || reference.index >= agreed.packet_count ||
       reference.bytes > agreed.packet_bytes) {
     rings_.owner().count_refused();
     return true;
   }
   std::byte* foreign = source.packet(reference.index);
+  // It is copied after the search for its receive.
+  __builtin_prefetch(foreign);
   message.bytes = reference.bytes;
   packet_store& packets = rings_.owner().packets();
   std::uint32_t own = packet_store::none;
@@ -221,9 +236,11 @@ template <class Sink>
     message.payload = foreign;
     message.owner = &source;
     source.count_taken();
-    if (sink.on_message(message)) return true;
-    source.uncount_taken();
-    return false;
+    bool consumed = false;
+    if (!fast_deliver_packet(message, sink, consumed)) consumed = sink.on_message(message);
+    if (!consumed) [[unlikely]]
+      source.uncount_taken();
+    return consumed;
   }
   std::memcpy(packets.data(own), foreign, reference.bytes);
   message.payload = packets.data(own);

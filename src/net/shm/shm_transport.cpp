@@ -84,7 +84,7 @@ std::size_t shm_transport::find_ended(std::span<ended_peer> out) noexcept {
 shm_transport::~shm_transport() { forget_segment(base()); }
 
 slot& shm_transport::begin(std::uint32_t index, std::uint32_t cells) {
-  if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index, cells);
+  if (!slots_[index]) slots_[index] = std::make_unique<slot>(peers_, base(), layout_, index, cells, lent_to_.get());
   return *slots_[index];
 }
 

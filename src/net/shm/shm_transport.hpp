@@ -62,7 +62,7 @@ class shm_transport final : public transport, public memory_sharing {
   void go_live(std::uint32_t index) noexcept override;
   void close(std::uint32_t index) noexcept override;
 
-  // For endpoints.
+  // What endpoints use.
   /// Makes the slot if there is none yet, with rings of `cells` cells; messages may come for it from now on.
   [[nodiscard]] slot& begin(std::uint32_t index, std::uint32_t cells);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
@@ -73,13 +73,6 @@ class shm_transport final : public transport, public memory_sharing {
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] std::uint32_t foreign_packets_max() const noexcept { return foreign_packets_max_; }
   void count_refused() noexcept { refused_.fetch_add(1, std::memory_order_relaxed); }  // [stat]
-
-  /// Notes that `peer` has `packet` from now on; only that peer can return it.
-  void lend(std::uint32_t packet, std::uint32_t peer) noexcept {
-    // [shm.lend] release -> [shm.settle], [shm.take_back]: what was written into the packet. The peer's return passes
-    // this on as well, but a faulty peer may not, and a sanitizer of this process does not see it.
-    lent_to_[packet].store(peer + 1, std::memory_order_release);
-  }
 
  private:
   [[nodiscard]] std::byte* base() const noexcept { return segment_.memory(); }

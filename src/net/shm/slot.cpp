@@ -16,12 +16,13 @@ std::uint32_t nth_live(std::uint64_t live, std::uint32_t wanted) noexcept {
 }  // namespace
 
 slot::slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index,
-           std::uint32_t cells)
+           std::uint32_t cells, std::atomic<std::uint32_t>* borrowers)
     : peers_{&peers},
       base_{base},
       layout_{&where},
       index_{index},
       cells_{cells != 0 ? cells : where.shape.ring_cells},
+      borrowers_{borrowers},
       routes_(peers.size()),
       endpoint_of_(peers.size()),
       connects_{reinterpret_cast<const std::atomic<std::uint64_t>*>(base + where.connect(index, 0))},
@@ -65,7 +66,8 @@ outgoing* slot::make_ring(std::uint32_t to, std::uint32_t device) noexcept {
   const peer& target = *(*peers_)[to];
   ring_control& control = target.ring_control_at(device, index_);
   try {
-    made_.push_back(std::make_unique<outgoing>(control, cells_, target.sleep_word_at(device)));
+    made_.push_back(
+        std::make_unique<outgoing>(control, cells_, target.sleep_word_at(device), packet_lender{borrowers_, to}));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -32,8 +32,9 @@ struct incoming {
 class slot {
  public:
   /// `cells`: of the rings that it sends into, a power of two; 0: as many as the layout has room for.
+  /// `borrowers`: for each packet of this rank, the rank that has it.
   slot(std::vector<std::unique_ptr<peer>>& peers, std::byte* base, const layout& where, std::uint32_t index,
-       std::uint32_t cells);
+       std::uint32_t cells, std::atomic<std::uint32_t>* borrowers);
 
   /// The known routes, by rank.
   [[nodiscard]] route* routes() noexcept { return routes_.data(); }
@@ -64,6 +65,7 @@ class slot {
   const layout* layout_;
   std::uint32_t index_;
   std::uint32_t cells_;
+  std::atomic<std::uint32_t>* borrowers_;
   std::vector<route> routes_;
   std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
   std::mutex making_;                                                       // rings, and their entries in `routes_`
