@@ -2,8 +2,9 @@
 // One 8-byte message after another from a device of one rank to a device of another, through a shared-memory ring: as
 // an active message (post, progress at the receiver, completion), then as a send that finds its receive posted
 // (receive, post, progress, completion) in the default engine, in an unordered one of the program's own, and in an
-// ordered one. Run under callgrind by scripts/instructions, which adds up what the functions
-// below cost. Never `self`, never an empty poll: each step happens exactly once a message.
+// ordered one. The same with 64 bytes, which travel in a packet. Run under callgrind by scripts/instructions, which
+// adds up what the functions below cost. Never `self`, never an empty poll: each step happens exactly once a message.
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -39,6 +40,49 @@ void expect(bool true_here, const char* problem) {
 [[gnu::noinline]] bool counted_completion(weft::completion_queue& inbox, std::uint64_t word) {
   const auto got = counted_pop(inbox);
   return got && got->tag() == word && got->bytes() == sizeof word;
+}
+
+// The same of 64 bytes. The pop gives the packet back.
+using long_message = std::array<std::uint64_t, 8>;
+[[gnu::noinline]] bool counted_long_post(weft::device& dev, const long_message& words, weft::completion& sent) {
+  return dev.post_am(1, {1}, std::span{words}, sent, {.tag = words[0]}).is_done();
+}
+[[gnu::noinline]] bool counted_long_progress(weft::device& dev) { return dev.progress(); }
+[[gnu::noinline]] bool counted_long_pop(weft::completion_queue& inbox, std::uint64_t word) {
+  const auto got = inbox.pop();
+  return got && got->tag() == word && got->bytes() == sizeof(long_message);
+}
+[[gnu::noinline]] bool counted_long_completion(weft::completion_queue& inbox, std::uint64_t word) {
+  return counted_long_pop(inbox, word);
+}
+template <bool InOrder>
+[[gnu::noinline]] bool counted_long_receive(weft::device& dev, long_message& into, weft::completion& received,
+                                            const weft::matching_engine* engine) {
+  if constexpr (!InOrder)
+    return dev.post_recv(0, std::span{into}, received, {.tag = 7}).is_posted();
+  else
+    return dev.post_recv(0, std::span{into}, received, {.tag = 7, .engine = *engine}).is_posted();
+}
+template <bool InOrder>
+[[gnu::noinline]] bool counted_long_send(weft::device& dev, const long_message& words, weft::completion& sent,
+                                         const weft::matching_engine* engine) {
+  if constexpr (!InOrder)
+    return dev.post_send(1, std::span{words}, sent, {.tag = 7}).is_done();
+  else
+    return dev.post_send(1, std::span{words}, sent, {.tag = 7, .engine = *engine}).is_done();
+}
+template <bool InOrder>
+[[gnu::noinline]] bool counted_long_match(weft::device& dev) {
+  return dev.progress();
+}
+template <bool InOrder>
+[[gnu::noinline]] std::optional<weft::completion_record> counted_long_pop_received(weft::completion_queue& inbox) {
+  return inbox.pop();
+}
+template <bool InOrder>
+[[gnu::noinline]] bool counted_long_received(weft::completion_queue& inbox) {
+  const auto got = counted_long_pop_received<InOrder>(inbox);
+  return got && got->bytes() == sizeof(long_message) && got->error() == weft::errc::none;
 }
 
 // `Kind` gives each engine functions of its own.
@@ -119,6 +163,30 @@ template <engine_of Kind>
   }
 }
 
+void exchange_long_active_messages(const side (&at)[2], weft::counter& sent) {
+  long_message words{};
+  for (int i = 0; i < counted; ++i) {
+    words[0] = static_cast<std::uint64_t>(i);
+    expect(counted_long_post(*at[0].dev, words, sent), "a post of 64 bytes was not done");
+    expect(counted_long_progress(*at[1].dev), "a poll was empty");
+    expect(counted_long_completion(*at[1].inbox, words[0]), "a message of 64 bytes was not there");
+  }
+}
+
+template <bool InOrder>
+[[gnu::noinline]] void exchange_long(const side (&at)[2], weft::counter& sent) {
+  long_message words{};
+  long_message into{};
+  for (int i = 0; i < counted; ++i) {
+    words[7] = static_cast<std::uint64_t>(i);
+    expect(counted_long_receive<InOrder>(*at[1].dev, into, *at[1].inbox, at[1].ordered), "a receive was not posted");
+    expect(counted_long_send<InOrder>(*at[0].dev, words, sent, at[0].ordered), "a send of 64 bytes was not done");
+    expect(counted_long_match<InOrder>(*at[1].dev), "a poll was empty");
+    expect(counted_long_received<InOrder>(*at[1].inbox) && into == words, "a message of 64 bytes was not received");
+    if (i % 64 == 0) warm_progress(*at[0].dev);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -147,6 +215,9 @@ int main() {
       exchange<engine_of::everybody>(sides, sent);
       exchange<engine_of::its_own>(sides, sent);
       exchange<engine_of::order>(sides, sent);
+      exchange_long_active_messages(sides, sent);
+      exchange_long<false>(sides, sent);
+      exchange_long<true>(sides, sent);
       std::printf("%d\n", counted);
     }
     rt.barrier();

@@ -26,7 +26,7 @@ struct alignas(detail::cache_line_bytes) packet_cache {
   std::uint32_t count = 0;
   std::array<std::uint32_t, packets_max> packets;
   std::uint32_t in_round = 0;  // fresh packets that this thread has added to its round
-  std::uint32_t taken = 0;     // by the user
+  std::uint32_t taken = 0;     // packets that the user has taken
   std::uint32_t lent = 0;      // holding arrived messages
 
   [[nodiscard]] bool is_empty() const noexcept { return count == 0; }
@@ -69,7 +69,7 @@ class packet_caches {
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
   [[nodiscard]] bool has(std::uint32_t slot) const noexcept { return slot < count_; }
   /// **Threads**: the one whose slot it is; at the end of the pool, any.
-  [[nodiscard]] packet_cache& of(std::uint32_t slot) noexcept {
+  [[nodiscard]] packet_cache& cache_of(std::uint32_t slot) noexcept {
     WEFT_ASSERT_CHECKED(has(slot));
     return caches_[slot];
   }
@@ -98,7 +98,7 @@ class packet_caches {
  private:
   std::uint32_t count_;
   std::unique_ptr<packet_cache[]> caches_;
-  std::array<std::atomic<std::uint32_t>, 2> by_others_{};  // for each tally
+  std::array<std::atomic<std::uint32_t>, 2> by_others_{};  // index: tally
 };
 
 }  // namespace weft::core

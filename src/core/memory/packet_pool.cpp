@@ -38,7 +38,7 @@ bool packet_pool::is_consistent() noexcept {
     return packet < fresh_.load(std::memory_order_relaxed) && !std::exchange(seen[packet], true);  // [own] at the end
   };
   for (std::uint32_t slot = 0; slot < caches_.count(); ++slot) {
-    const packet_cache& each = caches_.of(slot);
+    const packet_cache& each = caches_.cache_of(slot);
     if (!std::all_of(each.packets.begin(), each.packets.begin() + each.count, is_new)) return false;
   }
   for (const auto& deque : deques_) {
@@ -82,11 +82,11 @@ std::uint32_t packet_pool::get_more(std::uint32_t slot) noexcept {
   std::uint32_t packet = none;
   if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   if (may_extend_round(slot) && (packet = take_fresh()) != none) {
-    ++caches_.of(slot).in_round;
+    ++caches_.cache_of(slot).in_round;
     return packet;
   }
   if (source_ != nullptr && source_->reclaim_packets() > 0) {
-    if (caches_.has(slot) && !caches_.of(slot).is_empty()) return caches_.of(slot).take();
+    if (caches_.has(slot) && !caches_.cache_of(slot).is_empty()) return caches_.cache_of(slot).take();
     if (own != nullptr && (packet = get_from(*own, slot)) != none) return packet;
   }
   if (!strays_.looks_empty() && (packet = strays_.pop()) != none) return packet;
@@ -102,7 +102,7 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
   if (!caches_.has(slot)) return try_get();
   std::uint32_t packet = none;
-  std::uint32_t& in_round = caches_.of(slot).in_round;
+  std::uint32_t& in_round = caches_.cache_of(slot).in_round;
   if (in_round < round_ && in_round * bytes < round_bytes && (packet = take_fresh()) != none) {
     ++in_round;
     return packet;
@@ -110,7 +110,7 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
   packet_deque* const own = own_deque(slot);
   if (own == nullptr) return try_get();
   if (own->try_take_coldest(packet)) return packet;
-  packet_cache& cache = caches_.of(slot);
+  packet_cache& cache = caches_.cache_of(slot);
   if (cache.is_empty() && source_->reclaim_packets() != 0 && own->try_take_coldest(packet)) return packet;
   if (!cache.is_empty() && own->try_put(cache.all())) {
     cache.drop_all();
@@ -124,7 +124,7 @@ std::uint32_t packet_pool::get_cold(std::uint64_t bytes) noexcept {
 void packet_pool::put_away(std::uint32_t slot, std::uint32_t packet) noexcept {
   packet_deque* const own = own_deque(slot);
   if (caches_.has(slot) && own != nullptr) {
-    packet_cache& mine = caches_.of(slot);
+    packet_cache& mine = caches_.cache_of(slot);
     if (own->try_put(mine.colder_half())) {
       mine.drop_colder_half();
       mine.put(packet);
@@ -146,7 +146,7 @@ std::uint32_t packet_pool::take_fresh() noexcept {
 }
 
 std::uint32_t packet_pool::steal(packet_deque* own) noexcept {
-  // Of the thread.
+  // A variable of the thread.
   static thread_local std::uint32_t randomness = detail::this_thread_slot() * 2654435761U + 1;
   randomness = randomness * 1664525U + 1013904223U;
   const std::uint32_t used = slots_used_.load(std::memory_order_relaxed);  // [hint] as at [pool.slots]

@@ -46,7 +46,7 @@ void message_sink::follow_up(const void* signalled) noexcept {
   dev().runtime().signalled(static_cast<const completion*>(signalled));
 }
 
-// For inline messages: writes an active message straight into its queue's slot, and a send into its receive's buffer.
+// Takes inline messages: writes an active message straight into its queue's slot, and a send into its receive's buffer.
 [[gnu::always_inline]] inline bool message_sink::fast_take(std::uint32_t source, const net::header& header,
                                                            const std::byte* payload, std::uint32_t bytes,
                                                            bool& consumed) noexcept {
@@ -74,7 +74,7 @@ void message_sink::follow_up(const void* signalled) noexcept {
   return true;
 }
 
-// Of messages in packets, an active message becomes a record that owns its packet.
+// Takes messages in packets: an active message becomes a record that owns its packet.
 inline bool message_sink::fast_take_packet(const net::arrival& message, bool& consumed) noexcept {
   const net::header& header = message.header;
   if (header.kind != static_cast<std::uint32_t>(wire::active_message)) {
@@ -169,7 +169,7 @@ bool message_sink::on_message(const net::arrival& message) noexcept {
   return consumed;
 }
 
-// In this file, so that the endpoints' polls are compiled together with the handlers of messages.
+// Stands in this file, so that the endpoints' polls are compiled together with the handlers of messages.
 void open_endpoints(device_state& made, std::uint32_t ring_cells) {
   for (const auto& transport : made.runtime().transports()) {
     endpoints::endpoint& opened = made.endpoints().add(
