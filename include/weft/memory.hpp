@@ -28,7 +28,7 @@ struct memory_copies;
 /// The functions: **Blocking**: they may not wait for other threads of the program, as progress waits for them.
 /// **Threads**: any thread that posts or makes progress calls them, several at once. They may not call Weft.
 /// **Errors**: a function that throws, or that answers another number than it was asked for, fails the operation with
-/// `memory_failed` (docs/rules.md).
+/// `memory_failed` (docs/memory.md).
 struct memory_functions {
   /// Copies bytes `offset` to `offset + bytes - 1` of the buffer at `address` to `to`, which is ordinary memory.
   /// Answers how many bytes it has copied. May be null where `processor_may_touch`.

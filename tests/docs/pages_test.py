@@ -12,6 +12,9 @@ PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md")), SOURCE 
 EXAMPLES = sorted((SOURCE / "examples").glob("*.cpp"))
 README_PROGRAM_LINES_MAX = 25
 EXAMPLE_LINES_MAX = 60
+RULES_LINES_MAX = 560
+# Pages for those who work on Weft, which the README does not list.
+FOR_DEVELOPERS = {"transport-contract.md", "reliability.md", "roadmap.md"}
 
 
 def blocks(text, language):
@@ -51,6 +54,43 @@ class Readme(unittest.TestCase):
         section = re.split(r"^## Two commands$", (SOURCE / "README.md").read_text(), flags=re.MULTILINE)[1]
         first = blocks(section, "sh")[0].split()
         self.assertEqual(first, ["scripts/demo", "scripts/test"])
+
+
+class ListsOfPages(unittest.TestCase):
+    PAGES = {path.name for path in (SOURCE / "docs").glob("*.md")} - {"README.md"}
+
+    def test_the_readme_names_each_page_for_users(self):
+        linked = set(re.findall(r"\(docs/([\w-]+\.md)[)#]", (SOURCE / "README.md").read_text()))
+        self.assertEqual(self.PAGES - FOR_DEVELOPERS - linked, set())
+
+    def test_the_list_of_pages_names_each(self):
+        linked = set(re.findall(r"\(([\w-]+\.md)[)#]", (SOURCE / "docs/README.md").read_text()))
+        self.assertEqual(self.PAGES - linked, set())
+
+
+class Cookbook(unittest.TestCase):
+    def test_each_recipe_answers_a_question_with_a_program(self):
+        _, *recipes = re.split(r"^## ", (SOURCE / "docs/cookbook.md").read_text(), flags=re.MULTILINE)
+        self.assertGreater(len(recipes), 10)
+        for recipe in recipes:
+            question = recipe.partition("\n")[0]
+            self.assertTrue(question.endswith("?"), question)
+            programs = set(re.findall(r"\(\.\./examples/(\w+\.cpp)\)", recipe))
+            self.assertTrue(programs & {path.name for path in EXAMPLES}, question)
+
+
+class Rules(unittest.TestCase):
+    # The part, the page that explains it, and the heading of its rules.
+    EXPLAINED = {"waiting.md": "Waiting", "graphs.md": "Graphs", "coroutines.md": "Coroutines",
+                 "memory.md": "Kinds of memory and layouts"}
+
+    def test_they_are_rules_and_leave_explanations_to_other_pages(self):
+        text = (SOURCE / "docs/rules.md").read_text()
+        self.assertLessEqual(len(text.splitlines()), RULES_LINES_MAX)
+        sections = dict(section.partition("\n")[::2] for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:])
+        for page, heading in self.EXPLAINED.items():
+            self.assertIn(f"({page})", sections[heading])
+            self.assertNotIn("```", sections[heading], heading)
 
 
 class Examples(unittest.TestCase):
