@@ -8,7 +8,8 @@
 //
 // An id is used once: a withdrawn id stays known, so that a message for it can be told from one that came before its
 // registration. It leaves a tombstone in the table. If there are more tombstones than ids, `compact` moves them to a
-// set of intervals. Consecutive ids share one interval; other ids cost a node of a map each.
+// set of intervals. Consecutive ids share one interval; other ids cost a node of a map each. A table may have a bound
+// for intervals: it knows the newest ones, at least so many, and forgets older ones, whose ids are unknown then.
 //
 // Linearization: at the store of the entry's key, and at its load; of an id that is not found, inside the lock. A
 // reader that holds an older table while the newest is written reads what was true when it loaded the table. Old tables
@@ -22,10 +23,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "weft/detail/atomics.hpp"
 #include "weft/detail/atomics_support.hpp"
@@ -58,9 +61,11 @@ class id_table {
   using outdated = std::unique_ptr<table, releaser>;
 
   /// Room for `capacity` ids before the first growth; nothing is allocated before the first insertion. `compact` does
-  /// nothing below `tombstones_min`.
-  explicit id_table(std::size_t capacity = 32, std::size_t tombstones_min = 32) noexcept
-      : tombstones_min_{tombstones_min} {
+  /// nothing below `tombstones_min`. The table remembers from `intervals_max` to twice as many intervals of withdrawn
+  /// ids.
+  explicit id_table(std::size_t capacity = 32, std::size_t tombstones_min = 32,
+                    std::size_t intervals_max = std::numeric_limits<std::size_t>::max()) noexcept
+      : tombstones_min_{tombstones_min}, intervals_max_{intervals_max} {
     while (first_slots_ < 2 * capacity) first_slots_ *= 2;
   }
   id_table(const id_table&) = delete;
@@ -152,7 +157,7 @@ class id_table {
   [[nodiscard]] std::size_t bytes() const {
     const std::lock_guard<mutex> lock(mutex_);
     constexpr std::size_t node_bytes = 48;
-    std::size_t out = node_bytes * withdrawn_.size();
+    std::size_t out = node_bytes * (withdrawn_.size() + older_withdrawn_.size());
     // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
     for (table* each = newest_.load(std::memory_order_relaxed); each != nullptr; each = each->older) {
       out += bytes_of(each->mask + 1);
@@ -219,14 +224,21 @@ class id_table {
     return found;
   }
 
+  // The last id of each interval, by its first.
+  using intervals = std::map<std::uint32_t, std::uint32_t>;
+
+  [[nodiscard]] static bool contains(const intervals& noted, std::uint32_t id) noexcept {
+    const auto behind = noted.upper_bound(id);
+    return behind != noted.begin() && std::prev(behind)->second >= id;
+  }
   [[nodiscard]] bool was_noted(std::uint32_t id) const noexcept {
-    const auto behind = withdrawn_.upper_bound(id);
-    return behind != withdrawn_.begin() && std::prev(behind)->second >= id;
+    return contains(withdrawn_, id) || contains(older_withdrawn_, id);
   }
 
   // The id may be noted already, if memory was short before.
   void note(std::uint32_t id) {
     if (was_noted(id)) return;
+    if (withdrawn_.size() == intervals_max_) older_withdrawn_ = std::exchange(withdrawn_, {});
     const auto behind = withdrawn_.upper_bound(id);
     const bool joins_behind = behind != withdrawn_.end() && behind->first - 1 == id;
     if (behind != withdrawn_.begin() && std::prev(behind)->second + 1 == id) {
@@ -302,7 +314,9 @@ class id_table {
   std::size_t tombstones_min_;
   std::size_t used_ = 0;  // with tombstones
   std::size_t tombstones_ = 0;
-  std::map<std::uint32_t, std::uint32_t> withdrawn_;  // intervals, from their first ids to their last
+  std::size_t intervals_max_;
+  intervals withdrawn_;        // the newest ones
+  intervals older_withdrawn_;  // the ones before
   typename Atomics::template atomic<table*> newest_{nullptr};
   mutable mutex mutex_;
 };

@@ -97,6 +97,26 @@ TEST(id_table, stays_small_while_a_million_ids_come_and_go_one_after_the_other) 
   EXPECT_EQ(table.state(1'000'000), presence::unknown);
 }
 
+TEST(id_table, with_a_bound_stays_small_while_ids_with_gaps_come_and_go_and_knows_the_newest) {
+  constexpr std::uint32_t bound = 1000, step = 3, count = 100 * bound;
+  constexpr std::size_t interval_bytes = 48, table_bytes = 4096;
+  id_table<> table(1, 4, bound);
+  int object = 0;
+  ASSERT_TRUE(table.insert(1, &object));
+  for (std::uint32_t i = 1; i <= count; ++i) {
+    ASSERT_TRUE(table.insert(i * step, &object));
+    ASSERT_TRUE(table.withdraw(i * step));
+    static_cast<void>(table.compact());
+    ASSERT_LE(table.bytes(), 2 * bound * interval_bytes + table_bytes) << i;
+  }
+  for (std::uint32_t i = count - bound + 1; i <= count; ++i) {
+    ASSERT_EQ(table.state(i * step), presence::withdrawn) << i;
+    ASSERT_EQ(table.state(i * step + 1), presence::unknown) << "the gap behind " << i;
+  }
+  EXPECT_EQ(table.state(step), presence::unknown) << "the oldest is forgotten";
+  EXPECT_EQ(table.find(1), &object);
+}
+
 TEST(id_table, shrinks_when_many_ids_have_gone) {
   id_table<> table;
   int object = 0;

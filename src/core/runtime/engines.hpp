@@ -19,6 +19,10 @@ namespace weft::core {
 
 class engines {
  public:
+  /// A program may end engines of ever new ids, which don't follow each other, as MPI programs do by communicators.
+  /// Only messages that come after thousands of later engines have ended would need the ids that are forgotten.
+  static constexpr std::size_t ended_intervals_max = 1U << 14;
+
   explicit engines(std::uint32_t rank_count) : standard_{default_matching_engine, {}, rank_count} {}
 
   /// **Errors**: invalid_argument for options that exclude each other, and for an id that is reserved, in use, or was
@@ -70,7 +74,7 @@ class engines {
   std::uint32_t engines_with_steps_ = 0;  // that count in steps what they put in order
   brief_readers readers_;
   std::uint32_t next_id_ = matching_engine_ids_max;
-  base::id_table<> ids_;
+  base::id_table<> ids_{32, 32, ended_intervals_max};
 };
 
 }  // namespace weft::core

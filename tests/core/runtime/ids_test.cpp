@@ -68,6 +68,19 @@ TEST(ids, of_engines_that_come_and_go_leave_no_engines) {
   });
 }
 
+// As of communicators whose members never meet again.
+TEST(ids, of_engines_with_gaps_take_a_bounded_memory) {
+  constexpr std::uint32_t bound = core::engines::ended_intervals_max, count = test::under_sanitizer ? 1'000 : 3 * bound;
+  constexpr std::size_t interval_bytes = 48, table_bytes = 8192;
+  test::local_job{1}.run([](runtime& rt) {
+    for (std::uint32_t i = 0; i < count; ++i) const matching_engine brief{rt, {.id = 2 * i}};
+    const auto& ids = test::local_job::state_of(rt).matching().engines().ids();
+    EXPECT_LE(ids.bytes(), 2 * bound * interval_bytes + table_bytes);
+    EXPECT_EQ(ids.state(2 * (count - 1)), base::presence::withdrawn) << "the newest is known";
+    EXPECT_EQ(ids.state(1), base::presence::unknown) << "a gap is none that was used";
+  });
+}
+
 TEST(ids, of_registrations_that_have_gone_keep_what_records_need) {
   test::local_job{1}.run([](runtime& rt) {
     core::runtime_state& state = test::local_job::state_of(rt);
