@@ -2,25 +2,21 @@
 #include "weft-run/job.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
-#include <memory>
-#include <numeric>
+#include <utility>
 
 namespace weft::run {
 namespace {
-
-constexpr std::size_t read_bytes = std::size_t{64} << 10;
 
 sigset_t forwarded_signals() {
   sigset_t set;
@@ -31,23 +27,8 @@ sigset_t forwarded_signals() {
   return set;
 }
 
-bool same_file(int a, int b) {
-  struct stat first {};
-  struct stat second {};
-  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino;
-}
-
-bool is_terminal(int fd) { return ::isatty(fd) == 1; }
-
-// Whether the bytes read from there may depend on those written before.
-bool may_answer(int fd) {
-  struct stat kind {};
-  return is_terminal(fd) || (::fstat(fd, &kind) == 0 && (S_ISFIFO(kind.st_mode) || S_ISSOCK(kind.st_mode)));
-}
-
 std::uint32_t columns_of(int fd) {
-  if (!is_terminal(fd)) return 0;
+  if (::isatty(fd) != 1) return 0;
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80U;
 }
@@ -57,198 +38,105 @@ program_plan make_plan(const options& chosen, const inherited_state& inherited) 
   plan.ranks = chosen.ranks;
   plan.terminal_columns = columns_of(STDERR_FILENO);
   plan.launcher = ::getpid();
-  plan.terminal_group = is_terminal(STDIN_FILENO) ? ::getpgrp() : 0;
+  plan.terminal_group = ::isatty(STDIN_FILENO) == 1 ? ::getpgrp() : 0;
   plan.inherited = inherited;
   return plan;
+}
+
+const program& program_of(const options& chosen, std::uint32_t rank) {
+  return chosen.programs[program_index(chosen.programs, rank)];
 }
 
 }  // namespace
 
 job::job(const options& chosen, const inherited_state& inherited, const binding& bind, char** argv)
     : options_{chosen},
-      output_{STDOUT_FILENO, is_terminal(STDOUT_FILENO)},
-      errors_own_{STDERR_FILENO, is_terminal(STDERR_FILENO)},
-      errors_{same_file(STDOUT_FILENO, STDERR_FILENO) ? &output_ : &errors_own_},
+      output_{loop_, chosen.quiet,
+              [this](const std::string& text, bool is_error) {
+                if (!is_error || is_ending_) say(text);
+                if (is_error) fail({exit_launcher, text});
+              }},
       server_{chosen.ranks, chosen.programs},
-      reports_{chosen.ranks},
-      running_(chosen.ranks),
-      failures_{chosen.ranks},
-      answers_come_{may_answer(STDIN_FILENO)} {
-  std::iota(running_.begin(), running_.end(), 0U);
+      ranks_{chosen.ranks, chosen.notice_s, chosen.linger_s},
+      reports_{chosen.ranks, ranks_, output_,
+               [this](std::uint32_t rank) { return options_.asks && server_.is_in_use(rank); }},
+      failures_{chosen.ranks} {
   const sigset_t signals = forwarded_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);  // before there are ranks: none shall be missed
   signals_ = descriptor{::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK)};
   if (!signals_.open()) fail_by_errno("make a descriptor for signals");
-  epoll_ = descriptor{::epoll_create1(EPOLL_CLOEXEC)};
-  if (!epoll_.open()) fail_by_errno("make an epoll descriptor");
   program_plan plan = make_plan(chosen, inherited);
-  plan.ask_word = asks_.make();
-  plan.ask_fd = asks_.fd();
+  plan.ask_word = reports_.make_word();
+  plan.ask_fd = reports_.word_fd();
   launched_ = launch(chosen, std::move(plan), bind, argv);
-  watch(launched_.control.get(), EPOLLIN, source::control, 0);
-  watch(signals_.get(), EPOLLIN, source::signals, 0);
-  streams_.reserve(std::size_t{2} * chosen.ranks);
+  loop_.watch(launched_.control.get(), EPOLLIN, {event_source::control, 0});
+  loop_.watch(signals_.get(), EPOLLIN, {event_source::signals, 0});
   for (std::uint32_t rank = 0; rank < chosen.ranks; ++rank) {
     launcher_ends& ends = launched_.ranks[rank];
-    const std::string prefix = chosen.prefix ? fmt::format("[{}] ", rank) : std::string{};
-    streams_.push_back({std::move(ends.output), {output_, 2 * rank, prefix}});
-    streams_.push_back({std::move(ends.errors), {*errors_, 2 * rank + 1, prefix, &reports_}});
-    watch(ends.pmi.get(), EPOLLIN, source::pmi, rank);
+    output_.add(std::move(ends.output), std::move(ends.errors), chosen.prefix ? fmt::format("[{}] ", rank) : "",
+                reports_.lines());
+    loop_.watch(ends.pmi.get(), EPOLLIN, {event_source::pmi, rank});
   }
-  streams_open_ = streams_.size();
   if (chosen.timeout_s > 0) timeout_at_ = after(chosen.timeout_s);
 }
 
 int job::run() {
   clock::time_point checked_at = clock::now();
-  while (!over()) {
-    refresh_watches();
-    wait_for_events(checked_at);
+  while (!is_over()) {
+    output_.refresh_watches();
+    for (const ready_source each : loop_.wait(milliseconds_to_wait(checked_at))) dispatch(each);
     report_first_failure();
     checked_at = check_deadlines();
-    check_reports();
-    flush(output_);
-    flush(*errors_);
+    if (const auto reason = reports_.check()) fail(*reason);
+    output_.flush();
   }
-  if (reports_.has_some()) show_reports();
-  if (!all_output_taken()) say("interrupted twice: output of the ranks that its reader has not taken is lost");
+  reports_.show();
+  if (!output_.is_complete()) say("interrupted twice: output of the ranks that its reader has not taken is lost");
   if (launched_.control.open()) ::waitpid(launched_.guardian, nullptr, 0);  // it has reported its end
-  return exit_code_.value_or(output_lost_ ? exit_signal + SIGPIPE : 0);
+  return exit_code_.value_or(output_.is_lost() ? exit_signal + SIGPIPE : 0);
 }
 
 // A slow reader is waited for, unless the user has asked for the end twice.
-bool job::over() const {
-  if (!all_gone_) return false;
-  return all_output_taken() || (signals_seen_ > 1 && give_up_at_ && clock::now() >= *give_up_at_);
+bool job::is_over() const {
+  if (!are_gone_) return false;
+  return output_.is_complete() || (signals_seen_ > 1 && give_up_at_ && clock::now() >= *give_up_at_);
 }
 
-// Of a stream whose writers in the job are gone: bytes of theirs, or the end that only a read shows.
-bool job::has_more_of_ranks(const stream& s) {
-  if (!s.fd.open()) return false;
-  pollfd state{s.fd.get(), 0, 0};
-  return s.bytes_owed > 0 || (::poll(&state, 1, 0) > 0 && (state.revents & POLLHUP) != 0);
-}
-
-void job::watch(int fd, std::uint32_t events, source event_source, std::uint32_t index) {
-  epoll_event wanted{};
-  wanted.events = events;
-  wanted.data.u64 = static_cast<std::uint64_t>(event_source) << 32 | index;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) == 0) return;
-  // Regular files can't be watched; they are always ready, which flush() finds out by itself.
-  if (errno != EPERM || event_source != source::sink) fail_by_errno("watch a descriptor");
-}
-
-void job::unwatch(int fd) { (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
-
-// A rank's output may have to wait now for a full sink, or need not wait any more.
-void job::refresh_watches() {
-  const auto set = [&](bool& watched, bool wanted, int fd, std::uint32_t events, source event_source,
-                       std::uint32_t index) {
-    if (watched == wanted) return;
-    if (wanted)
-      watch(fd, events, event_source, index);
-    else
-      unwatch(fd);
-    watched = wanted;
-  };
-  set(sink_watched_[0], !output_.empty(), STDOUT_FILENO, EPOLLOUT, source::sink, 0);
-  set(sink_watched_[1], !errors_own_.empty(), STDERR_FILENO, EPOLLOUT, source::sink, 1);
-  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-    stream& s = streams_[i];
-    if (s.fd.open()) set(s.watched, !s.lines.target().full(), s.fd.get(), EPOLLIN, source::stream, i);
+void job::dispatch(ready_source ready) {
+  switch (ready.source) {
+    case event_source::control: return read_events();
+    case event_source::signals: return read_signals();
+    case event_source::sink: return output_.write(ready.index);
+    case event_source::stream: return output_.read(ready.index);
+    case event_source::pmi: return serve_pmi(ready.index);
   }
 }
 
-// `checked_at`: the time for which deadlines were checked; one that has come since then is still to be seen to.
+// `checked_at`: the time for which deadlines were checked; one that has passed since then is still to be seen to.
 int job::milliseconds_to_wait(clock::time_point checked_at) const {
-  std::optional<clock::time_point> next;
-  for (const auto& deadline : {timeout_at_, notice_at_, linger_at_, reports_at_, kill_at_, prompt_at_, give_up_at_,
-                               failures_.look_again_at(), other_mpi_.look_at()}) {
-    if (deadline && (!next || *deadline < *next)) next = deadline;
-  }
+  const deadline next = earliest({timeout_at_, ranks_.next(), reports_.next(), kill_at_, output_.prompt_at(),
+                                  give_up_at_, failures_.look_again_at(), other_mpi_.look_at()});
   if (give_up_at_ && next == give_up_at_ && checked_at >= *next) return -1;  // only a slow reader is left to wait for
   if (!next) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1 << 30));
 }
 
-void job::wait_for_events(clock::time_point checked_at) {
-  std::array<epoll_event, 64> ready;
-  const int n =
-      ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), milliseconds_to_wait(checked_at));
-  if (n < 0 && errno != EINTR) fail_by_errno("wait for events");
-  for (int i = 0; i < n; ++i) {
-    const std::uint64_t tag = ready[static_cast<std::size_t>(i)].data.u64;
-    dispatch(static_cast<source>(tag >> 32), static_cast<std::uint32_t>(tag));
+// The time for which it has checked them.
+clock::time_point job::check_deadlines() {
+  const auto now = clock::now();
+  if (server_.ever_used()) other_mpi_.stop();
+  other_mpi_.look(launched_.guardian);
+  if (take_passed(timeout_at_, now) && !are_gone_) {
+    if (!ranks_.running().empty()) warn_of_other_mpi(ranks_.running().front());
+    end_after_reports({exit_timeout, fmt::format("the job took longer than {} s; ending it", options_.timeout_s)});
   }
-}
-
-void job::dispatch(source event_source, std::uint32_t index) {
-  switch (event_source) {
-    case source::control: return read_events();
-    case source::signals: return read_signals();
-    case source::sink: return flush(index == 0 ? output_ : errors_own_);
-    case source::stream: return read_stream(index);
-    case source::pmi: return serve_pmi(index);
-  }
-}
-
-void job::read_stream(std::uint32_t index) {
-  stream& s = streams_[index];
-  if (!s.fd.open() || s.lines.target().full()) return;
-  static const std::unique_ptr<char[]> bytes{new char[read_bytes]};
-  const ssize_t n = ::read(s.fd.get(), bytes.get(), read_bytes);
-  if (n > 0) {
-    s.bytes_owed -= std::min(s.bytes_owed, static_cast<std::size_t>(n));
-    s.lines.append({bytes.get(), static_cast<std::size_t>(n)});
-    watch_for_prompt(index);
-    flush(s.lines.target());
-  } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-    s.lines.show_begun();
-    s.fd.close();
-    --streams_open_;
-  }
-}
-
-// A text that rank 0 has written without a newline may ask for its next input: it is shown when nothing follows for a
-// moment.
-void job::watch_for_prompt(std::uint32_t index) {
-  if (index > 1 || !answers_come_) return;
-  const bool begun = streams_[0].lines.has_begun() || streams_[1].lines.has_begun();
-  prompt_at_ = begun ? std::optional{clock::now() + std::chrono::milliseconds{50}} : std::nullopt;
-}
-
-// Passes on the output of a rank so far, before weft-run writes a line about that rank.
-void job::drain_rank(std::uint32_t rank) {
-  for (const std::uint32_t index : {2 * rank, 2 * rank + 1}) {
-    stream& s = streams_[index];
-    for (int reads = 0; reads < 64 && s.fd.open() && !s.lines.target().full(); ++reads) {
-      int waiting = 0;
-      if (::ioctl(s.fd.get(), FIONREAD, &waiting) != 0 || waiting == 0) break;
-      read_stream(index);
-    }
-  }
-}
-
-void job::flush(sink& to) {
-  const int problem = to.flush();
-  if (problem == 0) return;
-  // The reader of our output has closed it: the ranks learn it as they would from a pipe of their own.
-  for (stream& s : streams_) {
-    if (&s.lines.target() != &to || !s.fd.open()) continue;
-    s.fd.close();
-    --streams_open_;
-  }
-  output_lost_ = true;
-  const char* const which = to.fd() == STDOUT_FILENO ? "standard output" : "standard error";
-  if (problem == EPIPE) {
-    say(fmt::format("the reader of {} has closed it: output of the ranks is lost", which));
-    return;
-  }
-  const std::string text =
-      fmt::format("can't write to {}: {}; output of the ranks is lost", which, std::strerror(problem));
-  if (ending_) say(text);
-  fail(exit_launcher, text);
+  if (const auto text = ranks_.take_notice(now); text && !is_ending_) say(*text);
+  if (const auto text = ranks_.take_linger(now)) end_after_reports({exit_timeout, *text});
+  if (take_passed(kill_at_, now)) signal_ranks(SIGKILL);
+  output_.check_prompt(now);
+  if (output_.has_open_pipes() && give_up_at_ && now >= *give_up_at_) output_.leave_held_pipes();
+  return now;
 }
 
 void job::serve_pmi(std::uint32_t rank) {
@@ -259,7 +147,7 @@ void job::serve_pmi(std::uint32_t rank) {
     complain(server_.receive(rank, {bytes.data(), static_cast<std::size_t>(n)}));
     send_pmi_replies();
     if (const auto code = server_.abort_code()) {
-      fail(std::clamp(*code & 255, 1, 255), fmt::format("rank {} asked for the end of the job", rank));
+      fail({std::clamp(*code & 255, 1, 255), fmt::format("rank {} asked for the end of the job", rank)});
     }
   }
   if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) return;
@@ -278,10 +166,147 @@ void job::send_pmi_replies() {
   }
 }
 
+void job::read_events() {
+  event news{};
+  while (launched_.control.open()) {
+    switch (receive_message(launched_.control.get(), news)) {
+      case received::nothing: return;
+      case received::hang_up: return guardian_gone();
+      case received::message: break;
+    }
+    switch (news.happened) {
+      case event::kind::start_failed:
+        fail(reason_of_failed_start(news.rank, news.step, news.value, program_of(options_, news.rank)));
+        break;
+      case event::kind::cant_watch:
+        fail({exit_launcher, fmt::format("the guardian process can't wait for events: {}; ending the job",
+                                         std::strerror(news.value))});
+        break;
+      case event::kind::ended: rank_ended(news.rank, news.value); break;
+      case event::kind::all_gone:
+        ranks_are_gone();
+        if (news.value > 0)
+          say(fmt::format("{} of the job could not be killed",
+                          news.value == 1 ? "1 process" : fmt::format("{} processes", news.value)));
+        break;
+    }
+  }
+}
+
+void job::rank_ended(std::uint32_t rank, int status) {
+  ranks_.note_end(rank);
+  serve_pmi(rank);  // requests that it sent before it ended
+  warn_of_other_mpi(rank);
+  if (exit_code_of(status) != 0) {
+    failures_.add({rank, status});
+    return;
+  }
+  failures_.note_end(rank);
+  complain(server_.rank_ended(rank));
+  ranks_.note_success(rank);
+}
+
+// Said when the first rank ends, before the line that it has failed.
+void job::warn_of_other_mpi(std::uint32_t rank) {
+  if (is_ending_ || server_.ever_used()) return other_mpi_.stop();
+  const auto line = other_mpi_.take_line(program_of(options_, rank), rank);
+  if (!line) return;
+  output_.drain(rank);
+  say(*line);
+}
+
+// Several ranks may be found dead together, and a rank can notice the death of another one, and end, before that death
+// is seen here.
+void job::report_first_failure() {
+  const std::optional<failure> first = failures_.take_first();
+  if (!first) return;
+  const std::string text = fmt::format("rank {} {}", first->rank, describe_end(first->status));
+  if (is_ending_) {
+    // After a signal from outside, all end together, in any order. The other signals are those of this job.
+    const bool is_killed_here = WIFSIGNALED(first->status) && (!kill_at_ || WTERMSIG(first->status) == SIGTERM);
+    if (signals_seen_ > 0 || is_killed_here || !failures_.is_earlier(first->rank)) return;
+    failures_.note_reported(first->rank);
+    return say(text + ", which may be the cause");
+  }
+  output_.drain(first->rank);
+  fail({exit_code_of(first->status), text});
+  failures_.note_reported(first->rank);
+}
+
+void job::guardian_gone() {
+  launched_.control.close();
+  ::waitpid(launched_.guardian, nullptr, 0);
+  if (are_gone_) return;
+  // The kernel has killed the ranks along with it; processes that they had started are ours now.
+  fail({exit_launcher, "the guardian process has died; ending the job"});
+  const auto give_up = clock::now() + std::chrono::seconds{10};
+  while (kill_descendants() > 0 && clock::now() < give_up) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+  ranks_are_gone();
+}
+
+void job::ranks_are_gone() {
+  are_gone_ = true;
+  other_mpi_.stop();
+  give_up_at_ = clock::now() + std::chrono::seconds{2};
+  output_.note_end();
+}
+
 void job::read_signals() {
   signalfd_siginfo signal{};
   while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
     take_signal(static_cast<int>(signal.ssi_signo), signal.ssi_code == SI_KERNEL);
+}
+
+void job::take_signal(int signal, bool by_terminal) {
+  switch (signal) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+      if (++signals_seen_ > 1) {
+        if (!exit_code_) exit_code_ = exit_signal + signal;
+        is_ending_ = true;
+        signal_ranks(SIGKILL);
+      } else {
+        signal_ranks(signal, by_terminal);
+        signal_ranks(SIGCONT);
+      }
+      break;
+    case SIGTSTP:
+    case SIGTTIN:  // rank 0 has read the terminal in the background: the terminal has stopped it
+      signal_ranks(SIGTSTP, by_terminal);
+      ::raise(SIGSTOP);
+      break;
+    default: signal_ranks(signal, by_terminal);
+  }
+}
+
+void job::signal_ranks(int signal, bool by_terminal) {
+  if (launched_.control.open()) (void)send_message(launched_.control.get(), order{signal, by_terminal ? 1 : 0});
+}
+
+// Ends the job, unless it is ending already: the first reason counts.
+void job::fail(const end_reason& reason) {
+  if (is_ending_) return;
+  is_ending_ = true;
+  exit_code_ = reason.exit_code;
+  failures_.note_reported();
+  say(reason.text);
+  signal_ranks(SIGTERM);
+  signal_ranks(SIGCONT);
+  kill_at_ = after(options_.grace_s);
+}
+
+void job::complain(const std::optional<std::string>& complaint) {
+  if (complaint) fail({exit_launcher, *complaint});
+}
+
+void job::end_after_reports(const end_reason& reason) {
+  if (is_ending_ || reports_.is_end_pending()) return;
+  if (!reports_.try_ask_before_end(reason)) fail(reason);
 }
 
 }  // namespace weft::run
