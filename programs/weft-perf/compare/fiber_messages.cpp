@@ -74,68 +74,89 @@ class message_words {
   std::vector<std::uint64_t> more_;
 };
 
-/// ns a message: the fibers of each of two ranks, each with a partner and a tag of its own, send and receive.
-double messages(runtime& rt, device& own, const message_point& of, double seconds, random_writes& write) {
-  std::array<device*, 1> served{&own};
-  blocking_device through{own};
-  std::optional<progress_thread> helper;
-  if (of.has_progress_thread) helper.emplace(own);
-  fiber_scheduler fibers{{.workers = of.workers,
-                          .fibers_per_worker = of.fibers,
-                          .stack_bytes = 16384,
-                          .guarded_stacks = 64,
-                          .devices = helper ? std::span<device*>{} : std::span<device*>{served}}};
-  const std::uint32_t peer = 1 - rt.rank();
-  std::atomic<std::uint64_t> sent{0};
-  std::atomic<std::uint64_t> wrong{0};
-  std::atomic<bool> is_over{false};
-  const auto lead = [&](std::uint64_t tag) {
+// What the fibers of one rank do: each has a partner at the other rank and a tag of its own.
+class message_fibers {
+ public:
+  message_fibers(runtime& rt, device& own, const message_point& point, random_writes& write)
+      : messages_{own}, peer_{1 - rt.rank()}, point_{point}, write_{write} {}
+
+  // Rank 0's side: sends, waits for the answer, and says with its last message that it is the last one.
+  void lead(std::uint64_t tag) {
     std::uint64_t random = tag;
-    message_words out{of.bytes};
-    message_words back{of.bytes};
+    message_words out{point_.bytes};
+    message_words back{point_.bytes};
     std::uint64_t round = 0;
     std::uint64_t bad = 0;
     for (std::uint64_t is_last = 0; is_last == 0; ++round) {
-      write(of.writes, random);
+      write_(point_.writes, random);
       // relaxed: nothing but the wish to stop.
-      is_last = is_over.load(std::memory_order_relaxed) ? 1 : 0;
+      is_last = is_over_.load(std::memory_order_relaxed) ? 1 : 0;
       out.word() = (round << 32 | tag) << 1 | is_last;
       back.word() = 0;
-      through.send(peer, out.all(), {.tag = tag});
-      static_cast<void>(through.recv(peer, back.all(), {.tag = tag}));
+      messages_.send(peer_, out.all(), {.tag = tag});
+      static_cast<void>(messages_.recv(peer_, back.all(), {.tag = tag}));
       bad += back.word() != ~out.word();
     }
-    sent.fetch_add(round, std::memory_order_relaxed);  // [stat]
-    wrong.fetch_add(bad, std::memory_order_relaxed);   // [stat]
-  };
-  const auto follow = [&](std::uint64_t tag) {
+    sent_.fetch_add(round, std::memory_order_relaxed);  // [stat]
+    wrong_.fetch_add(bad, std::memory_order_relaxed);   // [stat]
+  }
+  // Rank 1's side.
+  void follow(std::uint64_t tag) {
     std::uint64_t random = tag;
-    message_words in{of.bytes};
-    message_words back{of.bytes};
+    message_words in{point_.bytes};
+    message_words back{point_.bytes};
     for (bool is_last = false; !is_last;) {
-      static_cast<void>(through.recv(peer, in.all(), {.tag = tag}));
+      static_cast<void>(messages_.recv(peer_, in.all(), {.tag = tag}));
       is_last = (in.word() & 1) != 0;
-      write(of.writes, random);
+      write_(point_.writes, random);
       back.word() = ~in.word();
-      through.send(peer, back.all(), {.tag = tag});
+      messages_.send(peer_, back.all(), {.tag = tag});
     }
-  };
+  }
+
+  // relaxed: nothing but the wish to stop.
+  void stop() noexcept { is_over_.store(true, std::memory_order_relaxed); }
+  // Messages that `lead` has sent, once its fibers have ended. **Errors**: weft::error if an answer was another one.
+  [[nodiscard]] std::uint64_t count() const {
+    const std::uint64_t bad = wrong_.load(std::memory_order_relaxed);  // [stat]
+    if (bad != 0) throw error{errc::transport_failed, fmt::format("{} messages were not what was sent", bad)};
+    return sent_.load(std::memory_order_relaxed);  // [stat]
+  }
+
+ private:
+  blocking_device messages_;
+  std::uint32_t peer_;
+  const message_point& point_;
+  random_writes& write_;
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::uint64_t> wrong_{0};
+  std::atomic<bool> is_over_{false};
+};
+
+/// ns a message: the fibers of each of two ranks send and receive.
+double messages(runtime& rt, device& own, const message_point& point, double seconds, random_writes& write) {
+  std::array<device*, 1> served{&own};
+  message_fibers work{rt, own, point, write};
+  std::optional<progress_thread> helper;
+  if (point.has_progress_thread) helper.emplace(own);
+  fiber_scheduler fibers{{.workers = point.workers,
+                          .fibers_per_worker = point.fibers,
+                          .stack_bytes = 16384,
+                          .guarded_stacks = 64,
+                          .devices = helper ? std::span<device*>{} : std::span<device*>{served}}};
   std::vector<fiber> all;
-  all.reserve(of.fibers);
+  all.reserve(point.fibers);
   rt.barrier();
   const auto begin = clock::now();
-  for (std::uint32_t i = 0; i < of.fibers; ++i) {
-    all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? lead(i) : follow(i); }));
+  for (std::uint32_t i = 0; i < point.fibers; ++i) {
+    all.push_back(fibers.spawn([&, i] { rt.rank() == 0 ? work.lead(i) : work.follow(i); }));
   }
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  // relaxed: nothing but the wish to stop.
-  is_over.store(true, std::memory_order_relaxed);
+  work.stop();
   for (fiber& each : all) each.join();
   const double spent = ns_since(begin);
   rt.barrier();
-  const std::uint64_t bad = wrong.load(std::memory_order_relaxed);  // [stat]
-  if (bad != 0) throw error{errc::transport_failed, fmt::format("{} messages were not what was sent", bad)};
-  const std::uint64_t count = sent.load(std::memory_order_relaxed);  // [stat]
+  const std::uint64_t count = work.count();
   return rt.rank() == 0 ? spent / static_cast<double>(count) / 2 : 0;
 }
 
