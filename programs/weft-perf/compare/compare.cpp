@@ -45,8 +45,8 @@ class contest {
       like.detail = detail_of(of);
       like.unit = of.unit();
       like.mode = name_of(of.mode);
-      like.provider = of.provider;
-      like.pinning = pinning_of(chosen.bench);
+      like.conditions.provider = of.provider;
+      like.conditions.pinning = pinning_of(chosen.bench);
       like.bytes = of.bytes;
       like.threads = of.threads;
       like.window = of.window;
@@ -78,7 +78,7 @@ class contest {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (points_[i].kind != kind::ring || !samples_[i].contains("Weft")) continue;
       for (const labelled& message : by_label(samples_[i].at("Weft"), bounds)) {
-        if (message.label == of.label) return of.weft.median / message.values().median;
+        if (message.label == of.conditions.label) return of.weft.median / message.values().median;
       }
     }
     return 0;
@@ -154,18 +154,18 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
   if (own == samples.end()) return out;
   for (const labelled& mine : by_label(own->second, bounds)) {
     figure each = like;
-    each.label = mine.label;
+    each.conditions.label = mine.label;
     each.weft = mine.values();
-    each.slowest_to_median = mine.slowest_to_median();
-    each.handover = mine.handover();
-    each.exchange_limit = mine.limit();
-    each.paths = mine.paths();
+    each.weft.slowest_to_median = mine.slowest_to_median();
+    each.conditions.handover = mine.handover();
+    each.conditions.exchange_limit = mine.limit();
+    each.weft.paths = mine.paths();
     for (const auto& [name, rounds] : samples) {
       if (name == "Weft") continue;
       for (const labelled& theirs : by_label(rounds, bounds)) {
         if (theirs.label != mine.label) continue;
         each.peers[name] = theirs.values();
-        each.peer_slowest_to_median[name] = theirs.slowest_to_median();
+        each.peers[name].slowest_to_median = theirs.slowest_to_median();
       }
     }
     if (const std::string best = each.best_peer(); !best.empty()) {

@@ -259,8 +259,8 @@ figure fiber_figure(const char* detail, std::uint32_t count, std::vector<double>
   out.claim = "fibers";
   out.detail = detail;
   out.unit = "ns";
-  out.label = "unknown";
-  out.pinning = "core";
+  out.conditions.label = "unknown";
+  out.conditions.pinning = "core";
   out.settings = {{"fibers", count}};
   out.weft = summarize(std::move(rounds));
   return out;

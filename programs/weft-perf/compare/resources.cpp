@@ -45,8 +45,8 @@ figure figure_of(const component_point& of, const std::string& label, const std:
   figure out;
   out.claim = of.name;
   out.unit = "op/s";
-  out.label = label;
-  out.pinning = "core";
+  out.conditions.label = label;
+  out.conditions.pinning = "core";
   out.threads = of.threads;
   out.more_is_better = true;
   out.absent = absent;

@@ -77,13 +77,14 @@ void limit_rounds::measure(const point& of, const path_mix& by) {
 }
 
 void limit_rounds::set_limit(const point& of, figure& in, const handover_bounds& bounds) const {
-  if (const auto by = exchange_bounding(of)) return in.bound_by(name_of(*by), in.exchange_limit);
-  each_limit(of, in.paths, [&](const std::string& name, std::size_t bytes) {
+  if (const auto by = exchange_bounding(of)) return in.bound_by(name_of(*by), in.conditions.exchange_limit);
+  each_limit(of, in.weft.paths, [&](const std::string& name, std::size_t bytes) {
     const auto found = samples_.find({name, bytes});
     if (found == samples_.end()) return;
     for (const labelled& group : by_label(found->second, bounds)) {
       const summary values = group.values();
-      if (group.label == in.label && (!in.limit || values.max > *in.limit)) in.bound_by(name, values);
+      if (group.label == in.conditions.label && (!in.limit.best || values.max > *in.limit.best))
+        in.bound_by(name, values);
     }
   });
 }

@@ -80,8 +80,8 @@ void run_limits(const options& chosen) {
       shown.claim = "limit";
       shown.detail = each.name;
       shown.unit = each.unit;
-      shown.label = group.label;
-      shown.pinning = "core";
+      shown.conditions.label = group.label;
+      shown.conditions.pinning = "core";
       shown.bytes = each.bytes;
       shown.threads = each.threads;
       shown.more_is_better = each.more_is_better;

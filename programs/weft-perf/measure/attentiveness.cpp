@@ -270,8 +270,8 @@ class point_of_attention {
       each.detail = fmt::format("{} {}", name_of(policy_), parts[i].name);
       each.unit = "ns";
       each.mode = workload_.computes() ? "computing" : "sleeping";
-      each.label = "unknown";  // the wait is for no hand-over
-      each.pinning = "none";
+      each.conditions.label = "unknown";  // the wait is for no hand-over
+      each.conditions.pinning = "none";
       each.threads = workload_.threads;
       each.settings = {{"devices", workload_.devices},
                        {"task_ns", static_cast<std::uint64_t>(workload_.task_us * 1000)},

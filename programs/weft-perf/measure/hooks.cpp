@@ -226,8 +226,8 @@ figure figure_of(const hook_point& of, std::vector<double> rounds) {
   out.claim = "hooks";
   out.detail = of.name;
   out.unit = "ns";
-  out.label = "unknown";  // one core sees to most of it, so nothing tells the machine's state
-  out.pinning = "core";
+  out.conditions.label = "unknown";  // one core sees to most of it, so nothing tells the machine's state
+  out.conditions.pinning = "core";
   out.threads = of.threads;
   out.settings = {{"tasks", of.tasks}, {"delay_ns", static_cast<std::uint64_t>(of.delay_ns)}};
   out.weft = summarize(std::move(rounds));

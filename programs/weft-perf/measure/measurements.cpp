@@ -125,21 +125,22 @@ figure figure_of(const point& of, const std::string& in_job, const labelled& rou
   out.detail = detail_of(of, in_job);
   out.unit = of.unit();
   out.mode = name_of(of.mode);
-  out.label = rounds.label;
-  out.pinning = pinning_of(chosen.bench);
+  out.conditions.label = rounds.label;
+  out.conditions.pinning = pinning_of(chosen.bench);
   out.bytes = of.bytes;
   out.threads = of.threads;
   out.window = of.window;
   out.more_is_better = !of.is_latency();
   if (of.uses_defaults) out.settings = {{"ranks", of.group.ranks}};
-  out.verified = of.verify;
+  out.weft.is_verified = of.verify;
   out.weft = rounds.values();
-  out.slowest_to_median = rounds.slowest_to_median();
-  out.handover = rounds.handover();
-  out.paths = rounds.paths();
-  out.exchange_limit = rounds.limit();
-  const bool by_network = out.paths.are_known() && out.paths.main() == path::libfabric;
-  if (const auto by = exchange_bounding(of); by && !by_network) out.bound_by(name_of(*by), out.exchange_limit);
+  out.weft.slowest_to_median = rounds.slowest_to_median();
+  out.conditions.handover = rounds.handover();
+  out.weft.paths = rounds.paths();
+  out.conditions.exchange_limit = rounds.limit();
+  const bool by_network = out.weft.paths.are_known() && out.weft.paths.main() == path::libfabric;
+  if (const auto by = exchange_bounding(of); by && !by_network)
+    out.bound_by(name_of(*by), out.conditions.exchange_limit);
   return out;
 }
 

@@ -86,8 +86,8 @@ figure figure_of(const measured_reduction& of, std::size_t bytes, const std::vec
   out.claim = "reductions";
   out.detail = of.name;
   out.unit = "op/s";
-  out.label = "unknown";
-  out.pinning = pinning_of_thread();
+  out.conditions.label = "unknown";
+  out.conditions.pinning = pinning_of_thread();
   out.bytes = bytes;
   out.more_is_better = true;
   out.weft = summarize(mine);

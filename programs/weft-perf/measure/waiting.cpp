@@ -96,10 +96,10 @@ figure figure_of(const char* claim, const char* unit, const char* pinning, const
   out.claim = claim;
   out.unit = unit;
   out.mode = name_of(mode::processes);
-  out.label = rounds.label;
-  out.pinning = pinning;
+  out.conditions.label = rounds.label;
+  out.conditions.pinning = pinning;
   out.weft = rounds.values();
-  out.handover = rounds.handover();
+  out.conditions.handover = rounds.handover();
   return out;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "weft-perf/report/figures.hpp"
-#include "weft-perf/report/clock.hpp"
 
 #include <fmt/format.h>
 
@@ -25,9 +24,9 @@ json to_object(const summary& of) {
 }
 
 json peer_object(const figure& of, const std::string& name) {
-  json out = to_object(of.peers.at(name));
-  const auto slowest = of.peer_slowest_to_median.find(name);
-  if (of.threads > 1 && slowest != of.peer_slowest_to_median.end()) out["least_share"] = rounded(slowest->second);
+  const peer_result& peer = of.peers.at(name);
+  json out = to_object(peer);
+  if (of.threads > 1 && peer.slowest_to_median) out["least_share"] = rounded(*peer.slowest_to_median);
   return out;
 }
 
@@ -58,8 +57,8 @@ std::string figure::best_peer() const {
 
 std::vector<std::string> figure::uneven_peers() const {
   std::vector<std::string> out;
-  for (const auto& [name, slowest] : peer_slowest_to_median) {
-    if (slowest < even_from && peers.contains(name)) out.push_back(name);
+  for (const auto& [name, values] : peers) {
+    if (values.slowest_to_median.value_or(1) < even_from) out.push_back(name);
   }
   return out;
 }
@@ -77,27 +76,27 @@ bool figure::meets_aim() const {
 }
 
 std::optional<double> figure::fraction() const {
-  if (!limit || *limit <= 0 || weft.median <= 0) return std::nullopt;
-  return more_is_better ? weft.median / *limit : *limit / weft.median;
+  if (!limit.best || *limit.best <= 0 || weft.median <= 0) return std::nullopt;
+  return more_is_better ? weft.median / *limit.best : *limit.best / weft.median;
 }
 
 void figure::bound_by(const std::string& name, const summary& rounds) {
   const double best = more_is_better ? rounds.max : rounds.min;
   if (best <= 0) return;
-  limit = best;
-  bound.spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
-  bound.name = name;
+  limit.best = best;
+  limit.spread = more_is_better ? best - rounds.q3 : rounds.q1 - best;
+  limit.name = name;
 }
 
 bool figure::is_limit_wrong() const noexcept {
-  if (!limit || weft.median <= 0) return false;
-  return more_is_better ? weft.median > *limit + bound.spread : weft.median < *limit - bound.spread;
+  if (!limit.best || weft.median <= 0) return false;
+  return more_is_better ? weft.median > *limit.best + limit.spread : weft.median < *limit.best - limit.spread;
 }
 
 std::string figure::wrong_limit() const {
   return fmt::format("{}{}{} of {}, {}: the limit '{}' is wrong: {}, but {} was measured", claim,
-                     detail.empty() ? "" : " ", detail, readable_size(bytes), label, bound.name,
-                     readable(limit.value_or(0), unit), readable(weft.median, unit));
+                     detail.empty() ? "" : " ", detail, readable_size(bytes), conditions.label, limit.name,
+                     readable(limit.best.value_or(0), unit), readable(weft.median, unit));
 }
 
 std::string to_json(const figure& of) {
@@ -109,13 +108,13 @@ std::string to_json(const figure& of) {
   out["threads"] = of.threads;
   out["window"] = of.window;
   if (!of.mode.empty()) out["mode"] = of.mode;
-  if (!of.provider.empty()) out["provider"] = of.provider;
+  if (!of.conditions.provider.empty()) out["provider"] = of.conditions.provider;
   for (const auto& [name, value] : of.settings) out[name] = value;
-  out["label"] = of.label;
+  out["label"] = of.conditions.label;
   out["weft"] = to_object(of.weft);
-  out["least_share"] = rounded(of.slowest_to_median);
+  out["least_share"] = rounded(of.weft.slowest_to_median);
   out["counts"] = of.counts();
-  if (of.verified) out["verified"] = true;
+  if (of.weft.is_verified) out["verified"] = true;
   out["peer"] = best.empty() ? json(nullptr) : peer_object(of, best);
   out["best_peer"] = best.empty() ? json(nullptr) : json(best);
   out["ratio"] = or_null(of.ratio());
@@ -133,22 +132,22 @@ std::string to_json(const figure& of) {
   for (const auto& [name, values] : of.peers) out["peers"][name] = peer_object(of, name);
   if (const auto uneven = of.uneven_peers(); !uneven.empty()) out["uneven_peers"] = uneven;
   if (!of.absent.empty()) out["absent"] = of.absent;
-  if (of.handover.median > 0) out["handover_ns"] = rounded(of.handover.median);
-  out["path"] = of.paths.are_known() ? json(name_of(of.paths.main())) : json(nullptr);
+  if (of.conditions.handover.median > 0) out["handover_ns"] = rounded(of.conditions.handover.median);
+  out["path"] = of.weft.paths.are_known() ? json(name_of(of.weft.paths.main())) : json(nullptr);
   out["paths"] = json::object();
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto each = static_cast<path>(i);
-    if (of.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.paths.of(each));
+    if (of.weft.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.weft.paths.of(each));
   }
-  out["limit"] = or_null(of.limit);
-  out["limit_name"] = of.bound.name.empty() ? json(nullptr) : json(of.bound.name);
-  out["limit_spread"] = of.limit ? json(rounded(of.bound.spread)) : json(nullptr);
+  out["limit"] = or_null(of.limit.best);
+  out["limit_name"] = of.limit.name.empty() ? json(nullptr) : json(of.limit.name);
+  out["limit_spread"] = of.limit.best ? json(rounded(of.limit.spread)) : json(nullptr);
   out["limit_is_wrong"] = of.is_limit_wrong();
   out["fraction"] = or_null(of.fraction());
   out["commit"] = build_commit();
   out["flags"] = build_flags();
   out["host"] = host();
-  out["pinning"] = of.pinning;
+  out["pinning"] = of.conditions.pinning;
   return out.dump();
 }
 
@@ -180,7 +179,7 @@ std::string table_row(const figure& of, bool with_peers) {
   const auto fraction = of.fraction();
   std::string out =
       fmt::format("{:<31} {:>8} {:>7} {:>6} {:<7} {:>14} {:>32} {:>6}", name,
-                  of.bytes == 0 ? "" : readable_size(of.bytes), of.threads, of.window, of.label,
+                  of.bytes == 0 ? "" : readable_size(of.bytes), of.threads, of.window, of.conditions.label,
                   readable(of.weft.median, of.unit), spread, fraction ? fmt::format("{:.0f} %", *fraction * 100) : "");
   if (with_peers) {
     const std::string best = of.best_peer();
@@ -190,12 +189,12 @@ std::string table_row(const figure& of, bool with_peers) {
     if (const auto uneven = of.uneven_peers(); !uneven.empty())
       out += fmt::format("  (uneven threads: {})", fmt::join(uneven, "; "));
   }
-  if (of.claim == "limit" && of.limit) out += fmt::format("  best {}", readable(*of.limit, of.unit));
+  if (of.claim == "limit" && of.limit.best) out += fmt::format("  best {}", readable(*of.limit.best, of.unit));
   // Of what is bounded by what two cores can say to each other, the ratio says how much is Weft's own.
-  else if (of.limit && *of.limit > 0 && !of.more_is_better)
-    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit, of.bound.name);
-  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.bound.name);
-  if (of.paths.are_known()) out += fmt::format("  by {}", of.paths.text());
+  else if (of.limit.best && *of.limit.best > 0 && !of.more_is_better)
+    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit.best, of.limit.name);
+  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit.name);
+  if (of.weft.paths.are_known()) out += fmt::format("  by {}", of.weft.paths.text());
   // A median hides that a program may fare in two ways.
   if (of.claim.starts_with("plain_"))
     out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
@@ -203,7 +202,7 @@ std::string table_row(const figure& of, bool with_peers) {
   out += text_of(of.aim);
   if (!of.meets_aim()) out += "  (misses its aim)";
   if (!of.counts())
-    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.slowest_to_median * 100);
+    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.weft.slowest_to_median * 100);
   return out;
 }
 

@@ -30,33 +30,51 @@ inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_si
 /// Threads are even from this part of the median on that the slowest thread moved.
 inline constexpr double even_from = 0.5;
 
+/// The rounds of Weft.
+struct own_result : summary {
+  using summary::operator=;
+  double slowest_to_median = 1;  ///< the messages of the slowest thread, as a part of the median of all
+  path_mix paths{};
+  bool is_verified = false;
+};
+
+/// The rounds of a peer under the same label.
+struct peer_result : summary {
+  using summary::operator=;
+  std::optional<double> slowest_to_median{};  ///< nothing: its threads were not counted
+};
+
+/// The state of the machine in the rounds.
+struct round_conditions {
+  std::string label;
+  std::string pinning;
+  std::string provider;    ///< names libfabric's; empty: not over a network
+  summary handover;        ///< zeros: unknown
+  summary exchange_limit;  ///< bounds a latency; zeros: unknown
+};
+
+/// The best that was measured, in the figure's unit.
+struct figure_limit {
+  std::optional<double> best;
+  std::string name;
+  double spread = 0;  ///< how far the best quartile of its rounds stays behind
+};
+
 struct figure {
   std::string claim;
   std::string detail;  ///< which of several figures of one claim, as in `origin`; may be empty
   std::string unit;
   std::string mode;
-  std::string provider;  ///< of libfabric; empty: not over a network
-  std::string label;
-  std::string pinning;
   std::map<std::string, std::uint64_t> settings;  ///< further fields of the line, as in `devices`
   std::uint64_t bytes = 0;
   std::uint32_t threads = 1;
   std::uint32_t window = 1;
   bool more_is_better = false;
-  bool verified = false;
-  summary weft;
-  double slowest_to_median = 1;                          ///< what the slowest thread moved, of the median of all
-  std::map<std::string, summary> peers;                  ///< the peers measured under the same label
-  std::map<std::string, double> peer_slowest_to_median;  ///< of the peers whose threads were counted
-  std::vector<std::string> absent;                       ///< peers that are not installed
-  summary handover;                                      ///< of Weft's rounds; zeros: unknown
-  summary exchange_limit;                                ///< of a latency's rounds; zeros: unknown
-  path_mix paths;                                        ///< of Weft's messages
-  std::optional<double> limit;                           ///< the best that was measured, in the figure's unit
-  struct {
-    std::string name;
-    double spread = 0;  ///< how far the best quartile of its rounds stays behind
-  } bound;              ///< the limit's
+  round_conditions conditions;
+  own_result weft;
+  std::map<std::string, peer_result> peers;
+  std::vector<std::string> absent;  ///< peers that are not installed
+  figure_limit limit;
   goal aim;
 
   /// Takes the best of a limit's rounds; nothing happens where there are none.
@@ -67,7 +85,7 @@ struct figure {
   [[nodiscard]] std::string wrong_limit() const;
 
   /// A figure whose slowest thread moved less than half of the median does not count.
-  [[nodiscard]] bool counts() const noexcept { return slowest_to_median >= even_from; }
+  [[nodiscard]] bool counts() const noexcept { return weft.slowest_to_median >= even_from; }
   /// The name of the fastest peer, also one whose threads are uneven; empty: there is none. Without the uneven ones,
   /// the best peer could be a slow one, a thousand times behind, and the ratio would be of no two that are alike.
   [[nodiscard]] std::string best_peer() const;

@@ -28,10 +28,10 @@ figure bandwidth_of(double value, const path_mix& by) {
   figure out;
   out.claim = "bandwidth";
   out.unit = "B/s";
-  out.label = "fast";
+  out.conditions.label = "fast";
   out.more_is_better = true;
   out.weft.median = value;
-  out.paths = by;
+  out.weft.paths = by;
   return out;
 }
 
@@ -112,7 +112,7 @@ TEST(PerfPaths, a_figure_has_the_mean_of_its_rounds) {
   other.paths = paths_of({{path::cross_memory_shared, 1}});
   const auto figures = compared({{"Weft", {one, other, one, one}}}, {}, bounds);
   ASSERT_EQ(figures.size(), 1U);
-  EXPECT_DOUBLE_EQ(figures[0].paths.of(path::cross_memory), 0.75);
+  EXPECT_DOUBLE_EQ(figures[0].weft.paths.of(path::cross_memory), 0.75);
   const std::string line = to_json(figures[0]);
   EXPECT_NE(line.find(R"("path":"cross-memory copy","paths":{"cross-memory copy":0.75)"), std::string::npos) << line;
   EXPECT_NE(table_row(figures[0], false).find("by cross-memory copy 75 %"), std::string::npos);
@@ -135,18 +135,18 @@ TEST(PerfLimits, a_limit_is_the_best_of_its_bursts) {
 TEST(PerfLimits, a_limit_is_the_best_of_its_rounds) {
   figure rate = bandwidth_of(9, {});
   rate.bound_by("packets", summarize({1, 2, 8, 10, 9}));
-  EXPECT_EQ(rate.limit, 10);
-  EXPECT_EQ(rate.bound.spread, 1);
+  EXPECT_EQ(rate.limit.best, 10);
+  EXPECT_EQ(rate.limit.spread, 1);
   EXPECT_EQ(rate.fraction(), 0.9);
   figure latency;
   latency.weft.median = 80;
   latency.bound_by("two rings", summarize({60, 40, 44, 80, 90}));
-  EXPECT_EQ(latency.limit, 40);
-  EXPECT_EQ(latency.bound.spread, 4);
-  EXPECT_EQ(latency.bound.name, "two rings");
+  EXPECT_EQ(latency.limit.best, 40);
+  EXPECT_EQ(latency.limit.spread, 4);
+  EXPECT_EQ(latency.limit.name, "two rings");
   figure unknown;
   unknown.bound_by("two rings", summarize({0, 0}));
-  EXPECT_FALSE(unknown.limit);
+  EXPECT_FALSE(unknown.limit.best);
 }
 
 TEST(PerfLimits, one_that_is_exceeded_by_more_than_its_spread_is_marked_as_wrong) {
@@ -197,7 +197,7 @@ TEST(PerfLimits, each_path_has_the_limit_that_belongs_to_it) {
   const auto limit_by = [&](const point& of, const path_mix& by) {
     figure out = bandwidth_of(1, by);
     limits.set_limit(of, out, bounds);
-    return out.limit.value_or(0);
+    return out.limit.best.value_or(0);
   };
   EXPECT_EQ(limit_by(bandwidth, paths_of({{path::packet, 1}})), 5);
   EXPECT_EQ(limit_by(bandwidth, paths_of({{path::many_packets, 1}})), 5);
@@ -221,27 +221,27 @@ TEST(PerfLimits, latencies_are_bounded_by_two_rings_visible_puts_by_two_lines_an
   limits.add("cells", 64, fast_round(50e6));
   const auto bounded = [&](const point& of) {
     figure out;
-    out.label = "fast";
+    out.conditions.label = "fast";
     out.weft.median = 160;
-    out.handover = summarize({60, 62});
-    out.exchange_limit = summarize({130, 140});
-    out.paths = paths_of({{path::cell, 1}});
+    out.conditions.handover = summarize({60, 62});
+    out.conditions.exchange_limit = summarize({130, 140});
+    out.weft.paths = paths_of({{path::cell, 1}});
     limits.set_limit(of, out, bounds);
     return out;
   };
   const figure latency = bounded({.kind = kind::latency});
-  EXPECT_EQ(latency.limit, 130) << "not the hand-over, as a line that both sides write is no way to send";
-  EXPECT_EQ(latency.bound.name, "two rings");
+  EXPECT_EQ(latency.limit.best, 130) << "not the hand-over, as a line that both sides write is no way to send";
+  EXPECT_EQ(latency.limit.name, "two rings");
   EXPECT_NE(table_row(latency, false).find("1.23 times two rings"), std::string::npos) << table_row(latency, false);
-  EXPECT_EQ(bounded({.kind = kind::put_visible}).bound.name, "two lines");
-  EXPECT_FALSE(bounded({.kind = kind::latency, .mode = mode::threads_dedicated, .threads = 2}).limit);
-  EXPECT_FALSE(bounded({.kind = kind::put}).limit);
+  EXPECT_EQ(bounded({.kind = kind::put_visible}).limit.name, "two lines");
+  EXPECT_FALSE(bounded({.kind = kind::latency, .mode = mode::threads_dedicated, .threads = 2}).limit.best);
+  EXPECT_FALSE(bounded({.kind = kind::put}).limit.best);
   figure rate = bandwidth_of(20e6, paths_of({{path::cell, 1}}));
   limits.set_limit({.kind = kind::stream}, rate, bounds);
-  EXPECT_EQ(rate.limit, 50e6);
+  EXPECT_EQ(rate.limit.best, 50e6);
   figure in_packets = bandwidth_of(20e6, paths_of({{path::packet, 1}}));
   limits.set_limit({.kind = kind::rate}, in_packets, bounds);
-  EXPECT_FALSE(in_packets.limit);
+  EXPECT_FALSE(in_packets.limit.best);
 }
 
 }  // namespace

@@ -116,11 +116,11 @@ TEST(PerfFigures, even_peers_are_named_by_no_line_and_weft_that_is_uneven_does_n
   rate.more_is_better = true;
   rate.weft.median = 100;
   rate.peers["A"].median = 150;
-  rate.peer_slowest_to_median["A"] = 0.5;
+  rate.peers["A"].slowest_to_median = 0.5;
   EXPECT_TRUE(rate.uneven_peers().empty());
   EXPECT_EQ(to_json(rate).find("uneven"), std::string::npos);
   EXPECT_EQ(table_row(rate, true).find("uneven"), std::string::npos);
-  rate.slowest_to_median = 0.49;
+  rate.weft.slowest_to_median = 0.49;
   EXPECT_FALSE(rate.counts());
 }
 
@@ -128,10 +128,10 @@ TEST(PerfFigures, a_limit_is_reached_in_part) {
   figure latency;
   latency.weft.median = 100;
   EXPECT_FALSE(latency.fraction());
-  latency.limit = 60;
+  latency.limit.best = 60;
   EXPECT_EQ(latency.fraction(), 0.6);
   latency.more_is_better = true;
-  latency.limit = 200;
+  latency.limit.best = 200;
   EXPECT_EQ(latency.fraction(), 0.5);
 }
 
@@ -164,7 +164,7 @@ TEST(PerfFigures, only_rounds_of_one_label_are_compared) {
                                                            {"B", {round_of(900, 270, 270)}}};
   const auto figures = compared(samples, {}, bounds);
   ASSERT_EQ(figures.size(), 2u);
-  EXPECT_EQ(figures[0].label, "fast");
+  EXPECT_EQ(figures[0].conditions.label, "fast");
   EXPECT_EQ(figures[0].ratio(), 1.5);
   EXPECT_EQ(figures[0].peers.size(), 1u);
   EXPECT_EQ(figures[1].best_peer(), "B");
@@ -182,10 +182,10 @@ TEST(PerfFigures, the_fast_and_the_slow_state_of_one_machine_are_compared_apart)
   like.more_is_better = true;
   const auto figures = compared(samples, like, bounds);
   ASSERT_EQ(figures.size(), 2u);
-  EXPECT_EQ(figures[0].label, "fast");
+  EXPECT_EQ(figures[0].conditions.label, "fast");
   EXPECT_EQ(figures[0].ratio(), 0.5);
   EXPECT_EQ(figures[0].aim.paired.rounds, 1u) << "only round 0 was fast for both";
-  EXPECT_EQ(figures[1].label, "slow");
+  EXPECT_EQ(figures[1].conditions.label, "slow");
   EXPECT_EQ(figures[1].ratio(), 4);
   EXPECT_EQ(figures[1].aim.paired.rounds, 0u);
 }
