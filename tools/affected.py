@@ -35,7 +35,7 @@ FAST_OR_GENERAL = ("src/core/", "src/net/", "include/weft/detail/")
 # All that a message between processes passes: the subject of a program of tests/process that names none.
 OF_PROCESS = ["src/boot", "src/net", "src/core"]
 # Suites of layers above that find most faults of the way of a message: {room: suites}.
-SMOKE = {"fiber": ("fiber", "fiber_steal", "fiber_stolen_messages"), "coll": ("collectives", "straight_bodies", "long_data"),
+SMOKE = {"fiber": ("fiber", "fiber_steal", "fiber_stolen_messages"), "coll": ("collectives", "direct_collectives", "long_data"),
          "mpi": ("mpi_point_to_point", "mpi_probes", "mpi_persistent", "mpi_request_threads", "mpi_collectives")}
 OF_SMOKE = ("src/core/fast/", "src/core/protocol/")
 

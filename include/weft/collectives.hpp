@@ -23,7 +23,7 @@
 namespace weft {
 
 namespace coll {
-class kept_run;
+class persistent_run;
 }
 
 /// A buffer of a collective, or `{}`, which means in place. A buffer is never in place, also one of no bytes: an empty
@@ -203,8 +203,8 @@ class persistent_collective {
 
  private:
   friend class collective;
-  persistent_collective(std::unique_ptr<coll::kept_run> run, bool allow_backlog_full) noexcept;
-  std::unique_ptr<coll::kept_run> run_;
+  persistent_collective(std::unique_ptr<coll::persistent_run> run, bool allow_backlog_full) noexcept;
+  std::unique_ptr<coll::persistent_run> run_;
   bool allow_backlog_full_;
 };
 

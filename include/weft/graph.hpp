@@ -21,7 +21,7 @@ namespace weft {
 
 class device;
 namespace coll {
-class kept_run;
+class persistent_run;
 }
 namespace core {
 class graph_state;
@@ -135,7 +135,7 @@ class graph {
   [[nodiscard]] std::uint32_t size() const noexcept;
 
  private:
-  friend class coll::kept_run;
+  friend class coll::persistent_run;
   // For collectives, as the functions of `graph_state`.
   void call_at_end(std::function<void()> function);
   void start_held(completion& done, void* context);

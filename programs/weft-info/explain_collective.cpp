@@ -11,10 +11,10 @@
 #include "base/counted.hpp"
 #include "coll/choose.hpp"
 #include "coll/counts.hpp"
+#include "coll/direct.hpp"
 #include "coll/group_state.hpp"
 #include "coll/group_store.hpp"
 #include "coll/schedule.hpp"
-#include "coll/straight.hpp"
 #include "weft-info/info.hpp"
 #include "weft/error.hpp"
 #include "weft/runtime.hpp"
@@ -94,15 +94,16 @@ std::string routes_of(const runtime& rt, const coll::schedule& steps) {
   return out;
 }
 
-std::string explanation(runtime& rt, const coll::shape& of, std::string_view setting) {
-  const coll::choice chosen = coll::choose(of, {}, setting);
+std::string explanation(runtime& rt, const coll::collective_args& args, std::string_view setting) {
+  const coll::choice chosen = coll::choose(args, {}, setting);
   coll::schedule mine;
-  chosen.how->make(mine, of);
-  std::string out = fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(of), chosen.how->name, coll::reason_of(chosen));
-  const bool is_set = !base::algorithm_in(setting, name_of(of.operation)).empty();
-  if (coll::straight::can(of) && !is_set) out += "  without a graph where a thread waits for it\n";
+  chosen.algorithm->make(mine, args);
+  std::string out =
+      fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(args), chosen.algorithm->name, coll::reason_of(chosen));
+  const bool is_set = !base::algorithm_in(setting, name_of(args.operation)).empty();
+  if (coll::direct::can(args) && !is_set) out += "  without a graph where a thread waits for it\n";
   using base::counted;
-  const coll::counts all = coll::count(*chosen.how, of);
+  const coll::counts all = coll::count(*chosen.algorithm, args);
   out +=
       fmt::format("{}, {}, {}; a rank sends {} at most\n", counted(all.rounds, "round"),
                   counted(all.messages, "message"), counted(all.bytes, "byte"), counted(all.bytes_of_a_rank, "byte"));
@@ -124,17 +125,17 @@ void print_collective_explanation(const std::string& name, std::uint64_t bytes, 
   const std::uint32_t size = ranks.value_or(rt.size());
   if (size < 1 || size > ranks_max)
     refuse(fmt::format("messages are counted for 1 to {} ranks, and not for {}; see --ranks", ranks_max, size));
-  coll::shape of{.operation = *operation_named(name),
-                 .size = size,
-                 .block_bytes = bytes,
-                 .element_bytes = bytes % 8 == 0 ? 8U : 1U};
-  const auto world = coll::group_store::of(rt).world();
-  of.is_crowded = world->settings().is_crowded;
-  if (size == rt.size()) of.nodes = world->nodes();
-  if (of.operation == operation::barrier) of.block_bytes = 0;
+  coll::collective_args args{.operation = *operation_named(name),
+                             .size = size,
+                             .block_bytes = bytes,
+                             .element_bytes = bytes % 8 == 0 ? 8U : 1U};
+  const auto world = coll::group_store::instance(rt).world();
+  args.is_oversubscribed = world->settings().is_oversubscribed;
+  if (size == rt.size()) args.nodes = world->nodes();
+  if (args.operation == operation::barrier) args.block_bytes = 0;
   // Of all ranks: a count of more than 64 bits would be none.
   if (bytes > ~std::uint64_t{0} / size / size / 32) refuse(fmt::format("{} bytes are too many to be counted", bytes));
-  if (rt.rank() == 0) fmt::print("{}", explanation(rt, of, world->settings().algorithms));
+  if (rt.rank() == 0) fmt::print("{}", explanation(rt, args, world->settings().algorithms));
   rt.barrier();
 }
 

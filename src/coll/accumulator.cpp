@@ -3,16 +3,16 @@
 
 namespace weft::coll {
 
-accumulator::accumulator(ordered& steps, const operands& of) noexcept
-    : steps_{steps}, may_write_{of.may_write}, has_result_{of.result.bytes != 0} {
-  buffers_[own] = {of.own, 0, true};
-  if (has_result_) buffers_[kept] = {of.result, 0, true};
-  if (has_result_ && of.own.at == of.result.at) value_ = kept;
+accumulator::accumulator(ordered& steps, const operands& initial) noexcept
+    : steps_{steps}, may_write_{initial.may_write}, has_result_{initial.result.bytes != 0} {
+  buffers_[own] = {initial.own, 0, true};
+  if (has_result_) buffers_[kept] = {initial.result, 0, true};
+  if (has_result_ && initial.own.location == initial.result.location) value_ = kept;
 }
 
-accumulator::buffer& accumulator::make(std::uint32_t index, range of) {
+accumulator::buffer& accumulator::make(std::uint32_t index, range piece) {
   buffer& out = buffers_[index];
-  if (!out.is_made) out = {steps_.steps().temporary(of.bytes), of.begin, true};
+  if (!out.is_made) out = {steps_.steps().temporary(piece.bytes), piece.begin, true};
   return out;
 }
 
@@ -23,13 +23,13 @@ std::uint32_t accumulator::next_temporary() noexcept {
   return last_;
 }
 
-void accumulator::send(std::uint32_t peer, std::uint32_t label, range of) { steps_.send(peer, label, value(of)); }
+void accumulator::send(std::uint32_t peer, std::uint32_t label, range piece) { steps_.send(peer, label, value(piece)); }
 
-void accumulator::receive(std::uint32_t peer, std::uint32_t label, range of, bool is_lower) {
+void accumulator::receive(std::uint32_t peer, std::uint32_t label, range piece, bool is_lower) {
   const std::uint32_t next = !may_write_ && has_result_ && value_ != kept ? kept : next_temporary();
-  const part theirs = at(make(next, of), of);
+  const part theirs = part_of(make(next, piece), piece);
   steps_.receive(peer, label, theirs);
-  const part from = may_write_ ? theirs : value(of), into = may_write_ ? value(of) : theirs;
+  const part from = may_write_ ? theirs : value(piece), into = may_write_ ? value(piece) : theirs;
   if (is_lower == may_write_) {
     steps_.reduce(from, into);
   } else {
@@ -39,11 +39,11 @@ void accumulator::receive(std::uint32_t peer, std::uint32_t label, range of, boo
   may_write_ = true;
 }
 
-part accumulator::result(range of, range whole) { return at(make(kept, whole), of); }
+part accumulator::result(range piece, range whole) { return part_of(make(kept, whole), piece); }
 
-void accumulator::finish(range of, range whole) {
+void accumulator::finish(range piece, range whole) {
   if (value_ == kept) return;
-  steps_.copy(value(of), result(of, whole));
+  steps_.copy(value(piece), result(piece, whole));
   value_ = kept;
 }
 

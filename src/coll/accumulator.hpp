@@ -28,30 +28,32 @@ class accumulator {
     part result{};           // empty: anywhere
   };
 
-  accumulator(ordered& steps, const operands& of) noexcept;
+  accumulator(ordered& steps, const operands& initial) noexcept;
 
   /// Sends these bytes of the value. **Errors**: std::bad_alloc, as the other functions.
-  void send(std::uint32_t peer, std::uint32_t label, range of);
-  /// Receives the value of other ranks, all lower or all higher ones, and reduces. The value is then `of`, which lies
-  /// in the last one.
-  void receive(std::uint32_t peer, std::uint32_t label, range of, bool is_lower);
+  void send(std::uint32_t peer, std::uint32_t label, range piece);
+  /// Receives the value of other ranks, all lower or all higher ones, and reduces. The value is then `piece`, which
+  /// lies in the last one.
+  void receive(std::uint32_t peer, std::uint32_t label, range piece, bool is_lower);
   /// Where these bytes of the value are.
-  [[nodiscard]] part value(range of) const noexcept { return at(buffers_[value_], of); }
+  [[nodiscard]] part value(range piece) const noexcept { return part_of(buffers_[value_], piece); }
   /// Copies these bytes to the result if they are elsewhere; the value is there then.
-  void finish(range of, range whole);
+  void finish(range piece, range whole);
   /// Where they are in the result. It is temporary memory for `whole` if no other was given.
-  [[nodiscard]] part result(range of, range whole);
+  [[nodiscard]] part result(range piece, range whole);
 
  private:
   struct buffer {
-    part where;
+    part bytes;
     std::uint64_t begin = 0;  // of its bytes, in the value
     bool is_made = false;
   };
   static constexpr std::uint32_t own = 0, kept = 1, first_temporary = 2, buffer_count = 5;
 
-  static part at(const buffer& in, range of) noexcept { return sub(in.where, of.begin - in.begin, of.bytes); }
-  buffer& make(std::uint32_t index, range of);
+  static part part_of(const buffer& memory, range piece) noexcept {
+    return sub(memory.bytes, piece.begin - memory.begin, piece.bytes);
+  }
+  buffer& make(std::uint32_t index, range piece);
   [[nodiscard]] std::uint32_t next_temporary() noexcept;
 
   ordered& steps_;

@@ -73,8 +73,9 @@ constexpr std::string_view constant_name_of(operation which) noexcept {
 }
 
 static_assert(std::ranges::equal(table, base::collective_names,
-                                 [](const algorithm& one, const base::collective_name& of) {
-                                   return constant_name_of(one.operation) == of.operation && one.name == of.algorithm;
+                                 [](const algorithm& row, const base::collective_name& name) {
+                                   return constant_name_of(row.operation) == name.operation &&
+                                          row.name == name.algorithm;
                                  }),
               "WEFT_COLL knows the algorithms by src/base/collective_names.hpp");
 

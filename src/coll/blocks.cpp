@@ -5,9 +5,11 @@
 
 namespace weft::coll {
 
-run_of_blocks blocks_from(location at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept {
-  const std::uint32_t before_end = std::min(count, of.size - rank);
-  return {{at, rank * of.block_bytes, before_end * of.block_bytes}, {at, 0, (count - before_end) * of.block_bytes}};
+run_of_blocks blocks_from(location buffer, const collective_args& args, std::uint32_t rank,
+                          std::uint32_t count) noexcept {
+  const std::uint32_t before_end = std::min(count, args.size - rank);
+  return {{buffer, rank * args.block_bytes, before_end * args.block_bytes},
+          {buffer, 0, (count - before_end) * args.block_bytes}};
 }
 
 step_ref pack(schedule& out, const run_of_blocks& from, part into, std::initializer_list<step_ref> before) {

@@ -14,16 +14,16 @@
 namespace weft::coll {
 
 /// Whether all blocks have `block_bytes`, at all ranks. Each rank gets the same answer.
-[[nodiscard]] inline bool has_equal_blocks(const shape& of) noexcept {
-  return of.in_blocks.bytes.empty() && of.out_blocks.bytes.empty() && !of.root_has_list;
+[[nodiscard]] inline bool has_equal_blocks(const collective_args& args) noexcept {
+  return args.in_blocks.bytes.empty() && args.out_blocks.bytes.empty() && !args.root_has_list;
 }
 
 /// The rank `distance` above this one, or below it, around the end; `distance` <= size.
-[[nodiscard]] constexpr std::uint32_t rank_above(const shape& of, std::uint32_t distance) noexcept {
-  return static_cast<std::uint32_t>((std::uint64_t{of.rank} + distance) % of.size);
+[[nodiscard]] constexpr std::uint32_t rank_above(const collective_args& args, std::uint32_t distance) noexcept {
+  return static_cast<std::uint32_t>((std::uint64_t{args.rank} + distance) % args.size);
 }
-[[nodiscard]] constexpr std::uint32_t rank_below(const shape& of, std::uint32_t distance) noexcept {
-  return static_cast<std::uint32_t>((std::uint64_t{of.rank} + of.size - distance) % of.size);
+[[nodiscard]] constexpr std::uint32_t rank_below(const collective_args& args, std::uint32_t distance) noexcept {
+  return static_cast<std::uint32_t>((std::uint64_t{args.rank} + args.size - distance) % args.size);
 }
 
 /// Equal blocks of consecutive ranks, around the end: `rest` has those from rank 0 on.
@@ -33,7 +33,8 @@ struct run_of_blocks {
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return first.bytes + rest.bytes; }
 };
-[[nodiscard]] run_of_blocks blocks_from(location at, const shape& of, std::uint32_t rank, std::uint32_t count) noexcept;
+[[nodiscard]] run_of_blocks blocks_from(location buffer, const collective_args& args, std::uint32_t rank,
+                                        std::uint32_t count) noexcept;
 
 /// Copies the blocks of a run one behind the other into `into`, or such blocks to the places of a run. **Returns** the
 /// last step. **Errors**: std::bad_alloc.

@@ -25,13 +25,13 @@ bool overlap(const_buffer_ref a, const_buffer_ref b) noexcept {
   return first < second ? second - first < a.bytes() : first - second < b.bytes();
 }
 
-bool uses_both(const shape& of) noexcept {
-  switch (of.operation) {
+bool uses_both(const collective_args& args) noexcept {
+  switch (args.operation) {
     case operation::barrier:
     case operation::broadcast: return false;
     case operation::reduce:
     case operation::gather:
-    case operation::scatter: return of.root == of.rank;
+    case operation::scatter: return args.root == args.rank;
     default: return true;
   }
 }
@@ -50,25 +50,26 @@ std::vector<const_buffer_ref> blocks_of(const blocks& lists, const_buffer_ref wh
 }  // namespace
 
 // Algorithms hold up to four blocks of each member, and cut them.
-void refuse_large(const collective::parts& of, const shape& as) {
+void refuse_large(const collective::parts& call, const collective_args& args) {
   std::uint64_t total = 0;
-  if (__builtin_mul_overflow(as.block_bytes, std::uint64_t{8} * as.size, &total)) [[unlikely]] {
-    refuse(of.operation,
-           fmt::format("{} bytes for each of {} members are more than can be counted", as.block_bytes, as.size));
+  if (__builtin_mul_overflow(args.block_bytes, std::uint64_t{8} * args.size, &total)) [[unlikely]] {
+    refuse(call.operation,
+           fmt::format("{} bytes for each of {} members are more than can be counted", args.block_bytes, args.size));
   }
 }
 
-void refuse_overlap(const collective::parts& of, const shape& as) {
-  if (of.in.bytes() == 0 || of.out.bytes() == 0 || !overlap(of.in, of.out)) return;
-  if (!uses_both(as) || !is_ordinary(of.in) || !is_ordinary(of.out)) return;
+void refuse_overlap(const collective::parts& call, const collective_args& args) {
+  if (call.in.bytes() == 0 || call.out.bytes() == 0 || !overlap(call.in, call.out)) return;
+  if (!uses_both(args) || !is_ordinary(call.in) || !is_ordinary(call.out)) return;
   // The list of a reduce-scatter is of its input.
-  const bool is_of_input = of.operation == operation::reduce_scatter;
-  const auto ins = blocks_of(is_of_input ? of.out_blocks : of.in_blocks, of.in);
-  const auto outs = blocks_of(is_of_input ? blocks{} : of.out_blocks, of.out);
-  for (const const_buffer_ref& one : ins) {
-    for (const const_buffer_ref& other : outs) {
-      if (overlap(one, other)) {
-        refuse(of.operation, "input and output overlap; to work in place, name the output and write {} for the input");
+  const bool is_of_input = call.operation == operation::reduce_scatter;
+  const auto ins = blocks_of(is_of_input ? call.out_blocks : call.in_blocks, call.in);
+  const auto outs = blocks_of(is_of_input ? blocks{} : call.out_blocks, call.out);
+  for (const const_buffer_ref& first : ins) {
+    for (const const_buffer_ref& second : outs) {
+      if (overlap(first, second)) {
+        refuse(call.operation,
+               "input and output overlap; to work in place, name the output and write {} for the input");
       }
     }
   }

@@ -8,9 +8,9 @@
 namespace weft::coll {
 
 /// **Errors**: invalid_argument for sizes whose sums can overflow.
-void refuse_large(const collective::parts& of, const shape& as);
+void refuse_large(const collective::parts& call, const collective_args& args);
 /// **Errors**: invalid_argument if input and output overlap. Of those with lists the blocks count, not the bytes
 /// between them. Buffers in memory of a kind, and with layouts, are not compared.
-void refuse_overlap(const collective::parts& of, const shape& as);
+void refuse_overlap(const collective::parts& call, const collective_args& args);
 
 }  // namespace weft::coll

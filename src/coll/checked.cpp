@@ -18,13 +18,14 @@ namespace weft::coll {
 
 namespace {
 
-bool has_root(operation of) noexcept {
-  return of == operation::broadcast || of == operation::reduce || of == operation::gather || of == operation::scatter;
+bool has_root(operation which) noexcept {
+  return which == operation::broadcast || which == operation::reduce || which == operation::gather ||
+         which == operation::scatter;
 }
 
-bool reduces(operation of) noexcept {
-  return of == operation::reduce || of == operation::allreduce || of == operation::reduce_scatter ||
-         of == operation::scan || of == operation::exscan;
+bool reduces(operation which) noexcept {
+  return which == operation::reduce || which == operation::allreduce || which == operation::reduce_scatter ||
+         which == operation::scan || which == operation::exscan;
 }
 
 // FNV-1a, word by word.
@@ -34,29 +35,30 @@ std::uint64_t hash_of(std::span<const std::uint64_t> words) noexcept {
   return out;
 }
 
-std::string name_of_algorithm(const compared_call& of) {
+std::string name_of_algorithm(const compared_call& call) {
   const auto all = algorithms();
-  return of.algorithm < all.size() ? std::string{all[of.algorithm].name} : fmt::format("algorithm {}", of.algorithm);
+  return call.algorithm < all.size() ? std::string{all[call.algorithm].name}
+                                     : fmt::format("algorithm {}", call.algorithm);
 }
 
 }  // namespace
 
-compared_call call_of(const shape& of, const algorithm& how, const reduction& combine) noexcept {
-  compared_call out{.operation = static_cast<std::uint32_t>(of.operation),
-                    .algorithm = static_cast<std::uint32_t>(&how - algorithms().data()),
-                    .root = has_root(of.operation) ? of.root : 0};
-  const bool has_lists = of.root_has_list || !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty();
+compared_call call_of(const collective_args& args, const algorithm& algorithm, const reduction& reduction) noexcept {
+  compared_call out{.operation = static_cast<std::uint32_t>(args.operation),
+                    .algorithm = static_cast<std::uint32_t>(&algorithm - algorithms().data()),
+                    .root = has_root(args.operation) ? args.root : 0};
+  const bool has_lists = args.root_has_list || !args.in_blocks.bytes.empty() || !args.out_blocks.bytes.empty();
   if (has_lists) out.form |= compared_call::has_lists;
-  const bool has_bytes = has_lists || of.block_bytes != 0;
-  if (of.operation == operation::alltoall && of.is_inplace && has_bytes) out.form |= compared_call::is_inplace;
+  const bool has_bytes = has_lists || args.block_bytes != 0;
+  if (args.operation == operation::alltoall && args.is_inplace && has_bytes) out.form |= compared_call::is_inplace;
   // Lists of gather, scatter and alltoall are of one member: sizes are compared where messages arrive.
-  const bool is_one_list = of.operation == operation::allgather || of.operation == operation::reduce_scatter;
-  if (!has_lists) out.bytes = of.block_bytes;
-  if (has_lists && is_one_list) out.bytes = hash_of(of.out_blocks.bytes);
-  if (reduces(of.operation)) {
-    if (!of.is_commutative) out.form |= compared_call::is_in_order;
-    out.element_bytes = of.element_bytes;
-    out.function = combine.identity;
+  const bool is_one_list = args.operation == operation::allgather || args.operation == operation::reduce_scatter;
+  if (!has_lists) out.bytes = args.block_bytes;
+  if (has_lists && is_one_list) out.bytes = hash_of(args.out_blocks.bytes);
+  if (reduces(args.operation)) {
+    if (!args.is_commutative) out.form |= compared_call::is_in_order;
+    out.element_bytes = args.element_bytes;
+    out.function = reduction.identity;
   }
   return out;
 }
@@ -65,34 +67,35 @@ compared_call refused_call(operation which) noexcept {
   return {.operation = static_cast<std::uint32_t>(which), .form = compared_call::was_refused};
 }
 
-std::string text_of(const compared_call& of) {
-  const auto which = static_cast<operation>(of.operation);
+std::string text_of(const compared_call& call) {
+  const auto which = static_cast<operation>(call.operation);
   std::string out{name_of(which)};
-  if ((of.form & compared_call::was_refused) != 0) return out + " with arguments that it has refused";
-  out += fmt::format(" by {}", name_of_algorithm(of));
-  if (has_root(which)) out += fmt::format(", root {}", of.root);
-  if ((of.form & compared_call::has_lists) != 0) {
+  if ((call.form & compared_call::was_refused) != 0) return out + " with arguments that it has refused";
+  out += fmt::format(" by {}", name_of_algorithm(call));
+  if (has_root(which)) out += fmt::format(", root {}", call.root);
+  if ((call.form & compared_call::has_lists) != 0) {
     out += ", a list of blocks";
-    if (of.bytes != 0) out += fmt::format(" ({:x})", of.bytes);
+    if (call.bytes != 0) out += fmt::format(" ({:x})", call.bytes);
   } else if (which != operation::barrier) {
-    out += ", " + base::counted(of.bytes, "byte");
+    out += ", " + base::counted(call.bytes, "byte");
   }
   if (reduces(which)) {
-    out += ", elements of " + base::counted(of.element_bytes, "byte");
-    if (of.function != 0) out += fmt::format(", function {:x}", of.function);
-    if ((of.form & compared_call::is_in_order) != 0) out += ", in the order of ranks";
+    out += ", elements of " + base::counted(call.element_bytes, "byte");
+    if (call.function != 0) out += fmt::format(", function {:x}", call.function);
+    if ((call.form & compared_call::is_in_order) != 0) out += ", in the order of ranks";
   }
-  if ((of.form & compared_call::is_inplace) != 0) out += ", in place";
+  if ((call.form & compared_call::is_inplace) != 0) out += ", in place";
   return out;
 }
 
-comparison::comparison(const group_state& in, const compared_call& mine)
-    : in_{in}, rounds_{doublings(in.size())}, sent_(rounds_ + 1), received_(rounds_) {
-  sent_[0] = {.member = in.rank(), .other_member = in.rank(), .differs = 0, .unused = 0, .call = mine, .other = {}};
+comparison::comparison(const group_state& group, const compared_call& mine)
+    : group_{group}, rounds_{doublings(group.size())}, sent_(rounds_ + 1), received_(rounds_) {
+  sent_[0] = {
+      .member = group.rank(), .other_member = group.rank(), .differs = 0, .unused = 0, .call = mine, .other = {}};
 }
 
 std::uint32_t comparison::member_at(std::uint32_t distance) const noexcept {
-  return static_cast<std::uint32_t>((std::uint64_t{in_.rank()} + distance) % in_.size());
+  return static_cast<std::uint32_t>((std::uint64_t{group_.rank()} + distance) % group_.size());
 }
 
 graph_node comparison::add_to(graph& steps) {
@@ -122,15 +125,15 @@ void comparison::begin(std::uint64_t tag) noexcept {
 }
 
 status comparison::send(std::uint32_t round, completion& local) {
-  return in_.through().post_send(in_.world_rank(member_at(1U << round)),
-                                 const_buffer_ref{&sent_[round], sizeof sent_[round]}, local,
-                                 {.tag = tag_ | round, .engine = in_.engine(), .allow_retry = false});
+  return group_.device().post_send(group_.world_rank(member_at(1U << round)),
+                                   const_buffer_ref{&sent_[round], sizeof sent_[round]}, local,
+                                   {.tag = tag_ | round, .engine = group_.engine(), .allow_retry = false});
 }
 
 status comparison::receive(std::uint32_t round, completion& local) {
-  return in_.through().post_recv(in_.world_rank(member_at(in_.size() - (1U << round))),
-                                 buffer_ref{&received_[round], sizeof received_[round]}, local,
-                                 {.tag = tag_ | round, .engine = in_.engine(), .allow_retry = false});
+  return group_.device().post_recv(group_.world_rank(member_at(group_.size() - (1U << round))),
+                                   buffer_ref{&received_[round], sizeof received_[round]}, local,
+                                   {.tag = tag_ | round, .engine = group_.engine(), .allow_retry = false});
 }
 
 // A receive that failed changes nothing: the run ends with its error.
@@ -154,7 +157,8 @@ void comparison::decide() {
   if (all.differs == 0) return;
   has_refused_ = true;
   const auto named = [&](std::uint32_t member, const compared_call& call) {
-    const std::string rank = member < in_.size() ? fmt::format(" (rank {})", in_.world_rank(member)) : std::string{};
+    const std::string rank =
+        member < group_.size() ? fmt::format(" (rank {})", group_.world_rank(member)) : std::string{};
     return fmt::format("member {}{} calls {}", member, rank, text_of(call));
   };
   const bool is_first = all.member < all.other_member;
@@ -165,25 +169,25 @@ void comparison::decide() {
   throw error{errc::invalid_argument, text};
 }
 
-void comparison::refuse_other_sizes(graph& of, const std::vector<graph_node>& receives,
-                                    const std::vector<const step*>& steps) {
-  const graph_node last = of.add([this, &of, receives, steps] {
+void comparison::refuse_other_sizes(graph& steps, const std::vector<graph_node>& receives,
+                                    const std::vector<const step*>& received) {
+  const graph_node last = steps.add([this, &steps, receives, received] {
     for (std::size_t i = 0; i < receives.size() && !has_refused_; ++i) {
-      const std::optional<completion_record> end = of.take(receives[i]);
+      const std::optional<completion_record> end = steps.take(receives[i]);
       const bool is_long = end && end->error() == errc::truncated;
       if (!end || (end->error() != errc::none && !is_long)) continue;
-      if (is_failed_message(*end, steps[i]->into.bytes)) continue;
+      if (is_failed_message(*end, received[i]->into.bytes)) continue;
       const std::uint64_t arrived = is_long ? end->message_bytes() : end->bytes();
-      if (arrived == steps[i]->into.bytes) continue;
+      if (arrived == received[i]->into.bytes) continue;
       const std::string text =
           fmt::format("a collective: member {} (rank {}) sends {} to member {} (rank {}), which receives {}",
-                      steps[i]->peer, in_.world_rank(steps[i]->peer), base::counted(arrived, "byte"), in_.rank(),
-                      in_.world_rank(in_.rank()), base::counted(steps[i]->into.bytes, "byte"));
+                      received[i]->peer, group_.world_rank(received[i]->peer), base::counted(arrived, "byte"),
+                      group_.rank(), group_.world_rank(group_.rank()), base::counted(received[i]->into.bytes, "byte"));
       base::log_error("{}", text);
       throw error{errc::invalid_argument, text};
     }
   });
-  for (const graph_node each : receives) of.add_edge(each, last);
+  for (const graph_node each : receives) steps.add_edge(each, last);
 }
 
 namespace {
@@ -196,11 +200,11 @@ std::uintptr_t this_thread() noexcept {
 
 }  // namespace
 
-only_thread::only_thread(group_state& in, operation which) : in_{in} {
+only_thread::only_thread(group_state& group, operation which) : group_{group} {
   std::uintptr_t other = 0;
   // [coll.enter] acquire <- [coll.leave]: what the last thread did with the group.
-  has_entered_ =
-      in.caller().compare_exchange_strong(other, this_thread(), std::memory_order_acquire, std::memory_order_relaxed);
+  has_entered_ = group.caller().compare_exchange_strong(other, this_thread(), std::memory_order_acquire,
+                                                        std::memory_order_relaxed);
   if (has_entered_ || other == this_thread()) return;
   throw error{errc::invalid_state,
               fmt::format("{}: another thread is in a call of this group; one thread at a time starts its collectives: "
@@ -210,7 +214,7 @@ only_thread::only_thread(group_state& in, operation which) : in_{in} {
 
 only_thread::~only_thread() {
   // [coll.leave] release -> [coll.enter]
-  if (has_entered_) in_.caller().store(0, std::memory_order_release);
+  if (has_entered_) group_.caller().store(0, std::memory_order_release);
 }
 
 }  // namespace weft::coll

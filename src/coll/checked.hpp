@@ -39,17 +39,18 @@ struct compared_call {
 };
 
 /// The call of this member.
-[[nodiscard]] compared_call call_of(const shape& of, const algorithm& how, const reduction& combine) noexcept;
+[[nodiscard]] compared_call call_of(const collective_args& args, const algorithm& algorithm,
+                                    const reduction& reduction) noexcept;
 /// One whose arguments this member has refused.
 [[nodiscard]] compared_call refused_call(operation which) noexcept;
 /// `broadcast by binomial, root 2, 800 bytes`.
-[[nodiscard]] std::string text_of(const compared_call& of);
+[[nodiscard]] std::string text_of(const compared_call& call);
 
 /// The comparison before the steps of a run.
 class comparison {
  public:
   /// **Errors**: std::bad_alloc.
-  comparison(const group_state& in, const compared_call& mine);
+  comparison(const group_state& group, const compared_call& mine);
   comparison(const comparison&) = delete;
   comparison& operator=(const comparison&) = delete;
 
@@ -61,9 +62,10 @@ class comparison {
   /// Whether the steps are not to be done. Behind the node of `add_to`.
   [[nodiscard]] bool has_refused() const noexcept { return has_refused_; }
 
-  /// The steps' last node: messages of other sizes than this member wants are refused. `receives` and `steps` are of
-  /// one length; `steps` are the receives of the run.
-  void refuse_other_sizes(graph& of, const std::vector<graph_node>& receives, const std::vector<const step*>& steps);
+  /// The steps' last node: messages of other sizes than this member wants are refused. `receives` and `received` are of
+  /// one length: the receives of the run as nodes and as steps.
+  void refuse_other_sizes(graph& steps, const std::vector<graph_node>& receives,
+                          const std::vector<const step*>& received);
 
  private:
   struct heard {
@@ -81,7 +83,7 @@ class comparison {
   void decide();
   [[nodiscard]] std::uint32_t member_at(std::uint32_t distance) const noexcept;
 
-  const group_state& in_;
+  const group_state& group_;
   std::uint32_t rounds_;
   std::vector<heard> sent_;      // in each round; the last one is the result
   std::vector<heard> received_;  // in each round
@@ -93,13 +95,13 @@ class comparison {
 /// is in such a call of this group.
 class only_thread {
  public:
-  explicit only_thread(group_state& in, operation which);
+  explicit only_thread(group_state& group, operation which);
   ~only_thread();
   only_thread(const only_thread&) = delete;
   only_thread& operator=(const only_thread&) = delete;
 
  private:
-  group_state& in_;
+  group_state& group_;
   bool has_entered_;
 };
 

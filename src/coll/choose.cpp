@@ -16,7 +16,7 @@
 #include "base/log.hpp"
 #include "coll/blocks.hpp"
 #include "coll/choose.hpp"
-#include "coll/straight.hpp"
+#include "coll/direct.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -32,8 +32,8 @@ struct rule {
   std::uint64_t bytes_max;    // of a block
   std::uint32_t members_min;  // of the group
   std::string_view algorithm;
-  bool is_crowded = false;  // of groups whose ranks share cores alone, up to so many members
-  std::uint32_t members_max = straight::linear_members_max;
+  bool is_oversubscribed = false;  // of groups whose ranks share cores alone, up to so many members
+  std::uint32_t members_max = direct::linear_members_max;
 };
 
 constexpr std::array rules{
@@ -85,109 +85,109 @@ constexpr std::array rules{
 };
 
 // Of blocks of different sizes, their mean where all members know them.
-std::uint64_t bytes_of_block(const shape& of) noexcept {
-  const std::span<const std::uint64_t> bytes = of.out_blocks.bytes;
-  const bool all_know = of.operation == operation::allgather || of.operation == operation::reduce_scatter;
-  if (!all_know || bytes.empty()) return of.block_bytes;
+std::uint64_t bytes_of_block(const collective_args& args) noexcept {
+  const std::span<const std::uint64_t> bytes = args.out_blocks.bytes;
+  const bool all_know = args.operation == operation::allgather || args.operation == operation::reduce_scatter;
+  if (!all_know || bytes.empty()) return args.block_bytes;
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0}) / bytes.size();
 }
 
 // Null: there is none. Otherwise `can` says whether it can do this.
-const algorithm* find(const shape& of, std::string_view name, bool& can) noexcept {
+const algorithm* find(const collective_args& args, std::string_view name, bool& can) noexcept {
   for (const algorithm& each : algorithms()) {
-    if (each.operation != of.operation || each.name != name) continue;
-    can = each.can == nullptr || each.can(of);
+    if (each.operation != args.operation || each.name != name) continue;
+    can = each.can == nullptr || each.can(args);
     return &each;
   }
   return nullptr;
 }
 
-[[noreturn]] void refuse(const shape& of, std::string_view wanted, bool is_there) {
+[[noreturn]] void refuse(const collective_args& args, std::string_view wanted, bool is_there) {
   std::string names;
   for (const algorithm& each : algorithms()) {
-    if (each.operation == of.operation) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+    if (each.operation == args.operation) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
   }
   throw error{errc::invalid_argument,
-              fmt::format("{}: {} '{}'; there are {}", name_of(of.operation),
+              fmt::format("{}: {} '{}'; there are {}", name_of(args.operation),
                           is_there ? "this can't be done by algorithm" : "there is no algorithm", wanted, names)};
 }
 
 }  // namespace
 
-choice choose(const shape& of, std::string_view wanted, std::string_view setting) {
+choice choose(const collective_args& args, std::string_view wanted, std::string_view setting) {
   bool can = false;
   if (!wanted.empty()) {
-    const algorithm* const found = find(of, wanted, can);
-    if (found == nullptr || !can) refuse(of, wanted, found != nullptr);
-    return {.how = found, .why = chosen_by::call};
+    const algorithm* const found = find(args, wanted, can);
+    if (found == nullptr || !can) refuse(args, wanted, found != nullptr);
+    return {.algorithm = found, .why = chosen_by::call};
   }
   choice out;
   if (!setting.empty()) [[unlikely]] {
-    const std::string_view named = base::algorithm_in(setting, name_of(of.operation));
-    const algorithm* const found = named.empty() ? nullptr : find(of, named, can);
-    if (found != nullptr && can) return {.how = found, .why = chosen_by::setting};
+    const std::string_view named = base::algorithm_in(setting, name_of(args.operation));
+    const algorithm* const found = named.empty() ? nullptr : find(args, named, can);
+    if (found != nullptr && can) return {.algorithm = found, .why = chosen_by::setting};
     out.unable = named;
   }
-  const std::uint64_t bytes = bytes_of_block(of);
+  const std::uint64_t bytes = bytes_of_block(args);
   for (const rule& each : rules) {
-    if (each.operation != of.operation || bytes > each.bytes_max || of.size < each.members_min) continue;
-    if (each.is_crowded && (!of.is_crowded || of.size > each.members_max)) continue;
-    out.how = find(of, each.algorithm, can);
-    if (out.how == nullptr || !can) continue;
+    if (each.operation != args.operation || bytes > each.bytes_max || args.size < each.members_min) continue;
+    if (each.is_oversubscribed && (!args.is_oversubscribed || args.size > each.members_max)) continue;
+    out.algorithm = find(args, each.algorithm, can);
+    if (out.algorithm == nullptr || !can) continue;
     out.why = chosen_by::rule;
     out.bytes_max = each.bytes_max;
     out.members_min = each.members_min;
-    out.is_crowded = each.is_crowded;
+    out.is_oversubscribed = each.is_oversubscribed;
     out.members_max = each.members_max;
     return out;
   }
   // Lists of blocks and order leave fewer algorithms: the first that can.
   for (const algorithm& each : algorithms()) {
-    if (each.operation != of.operation || (each.can != nullptr && !each.can(of))) continue;
-    out.how = &each;
+    if (each.operation != args.operation || (each.can != nullptr && !each.can(args))) continue;
+    out.algorithm = &each;
     out.why = chosen_by::restriction;
     return out;
   }
-  refuse(of, "", false);
+  refuse(args, "", false);
 }
 
-std::string reason_of(const choice& of) {
+std::string reason_of(const choice& chosen) {
   std::string out;
-  switch (of.why) {
+  switch (chosen.why) {
     case chosen_by::call: return "the call names it";
     case chosen_by::setting: return "WEFT_COLL names it";
     case chosen_by::restriction: out = "no rule fits; it is the first that can do this"; break;
     case chosen_by::rule:
-      out = of.bytes_max == any ? "the rule for any number of bytes"
-                                : fmt::format("the rule for blocks of up to {} bytes", of.bytes_max);
-      if (of.is_crowded) out += fmt::format(" where up to {} ranks share cores", of.members_max);
-      if (of.members_min > 1) out += fmt::format(" and {} members or more", of.members_min);
+      out = chosen.bytes_max == any ? "the rule for any number of bytes"
+                                    : fmt::format("the rule for blocks of up to {} bytes", chosen.bytes_max);
+      if (chosen.is_oversubscribed) out += fmt::format(" where up to {} ranks share cores", chosen.members_max);
+      if (chosen.members_min > 1) out += fmt::format(" and {} members or more", chosen.members_min);
       break;
   }
-  return of.unable.empty() ? out : fmt::format("{}; WEFT_COLL names {}, which can't do this", out, of.unable);
+  return chosen.unable.empty() ? out : fmt::format("{}; WEFT_COLL names {}, which can't do this", out, chosen.unable);
 }
 
-std::string text_of(const shape& of) {
-  std::string out{name_of(of.operation)};
-  if (!has_equal_blocks(of)) {
+std::string text_of(const collective_args& args) {
+  std::string out{name_of(args.operation)};
+  if (!has_equal_blocks(args)) {
     out += " of blocks of different sizes";
-  } else if (of.operation != operation::barrier) {
-    out += " of " + base::counted(of.block_bytes, "byte");
+  } else if (args.operation != operation::barrier) {
+    out += " of " + base::counted(args.block_bytes, "byte");
   }
-  return out + " among " + base::counted(of.size, "member");
+  return out + " among " + base::counted(args.size, "member");
 }
 
-void log_choice(const shape& of, const choice& chosen) noexcept {
-  if (of.rank != 0) return;
+void log_choice(const collective_args& args, const choice& chosen) noexcept {
+  if (args.rank != 0) return;
   static std::array<base::said_once, operation_count> said;
   try {
     if (!chosen.unable.empty()) {
-      base::log_once(said[static_cast<std::size_t>(of.operation)], base::log_level::warn,
+      base::log_once(said[static_cast<std::size_t>(args.operation)], base::log_level::warn,
                      "WEFT_COLL: {} is done by {}, as {} can't do this (WEFT_LOG=debug names each such case)",
-                     text_of(of), chosen.how->name, chosen.unable);
+                     text_of(args), chosen.algorithm->name, chosen.unable);
     }
     if (base::log_enabled(base::log_level::debug))
-      base::log_debug("{}: {}, as {}", text_of(of), chosen.how->name, reason_of(chosen));
+      base::log_debug("{}: {}, as {}", text_of(args), chosen.algorithm->name, reason_of(chosen));
   } catch (const std::bad_alloc&) {
     base::log_debug("a collective: out of memory for the line about its algorithm");
   }

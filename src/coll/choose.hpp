@@ -18,13 +18,13 @@ enum class chosen_by : std::uint8_t {
 };
 
 struct choice {
-  const algorithm* how = nullptr;
+  const coll::algorithm* algorithm = nullptr;
   chosen_by why = chosen_by::rule;
   // Of the rule: it is for blocks up to so many bytes, and groups of so many members or more; or for groups alone whose
   // ranks share cores, of so many members or fewer.
   std::uint64_t bytes_max = 0;
   std::uint32_t members_min = 0;
-  bool is_crowded = false;
+  bool is_oversubscribed = false;
   std::uint32_t members_max = 0;
   // The algorithm that WEFT_COLL names, if it can't do this.
   std::string_view unable = {};
@@ -32,15 +32,15 @@ struct choice {
 
 /// `wanted`: the algorithm that the call names, or empty. `setting`: WEFT_COLL, or empty. All members of a group get
 /// one answer. **Errors**: invalid_argument if `wanted` is unknown, or can't do this.
-[[nodiscard]] choice choose(const shape& of, std::string_view wanted, std::string_view setting);
+[[nodiscard]] choice choose(const collective_args& args, std::string_view wanted, std::string_view setting);
 
 /// For people: `the rule for blocks of up to 65536 bytes`. **Errors**: std::bad_alloc.
-[[nodiscard]] std::string reason_of(const choice& of);
+[[nodiscard]] std::string reason_of(const choice& chosen);
 /// For people: `allreduce of 8 bytes among 4 members`. **Errors**: std::bad_alloc.
-[[nodiscard]] std::string text_of(const shape& of);
+[[nodiscard]] std::string text_of(const collective_args& args);
 
 /// Member 0 logs the choice (debug), and the first one of each operation for which the setting's algorithm can't be
 /// taken (warn). **Threads**: any.
-void log_choice(const shape& of, const choice& chosen) noexcept;
+void log_choice(const collective_args& args, const choice& chosen) noexcept;
 
 }  // namespace weft::coll

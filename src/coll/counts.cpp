@@ -39,32 +39,32 @@ struct runner {
   std::uint64_t bytes = 0;
 };
 
-runner make_runner(const schedule& of) {
+runner make_runner(const schedule& steps) {
   runner out;
-  out.steps = &of;
-  const auto count = static_cast<std::uint32_t>(of.steps().size());
+  out.steps = &steps;
+  const auto count = static_cast<std::uint32_t>(steps.steps().size());
   out.left.resize(count);
   out.behind_begin.resize(count + 1);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const step& each = of.steps()[i];
+    const step& each = steps.steps()[i];
     out.left[i] = each.before_end - each.before_begin;
-    for (const std::uint32_t before : of.before(each)) ++out.behind_begin[before + 1];
+    for (const std::uint32_t before : steps.before(each)) ++out.behind_begin[before + 1];
     if (each.action == action::receive) out.receives.push_back({key_of(each.peer, each.label), i});
   }
   for (std::uint32_t i = 0; i < count; ++i) out.behind_begin[i + 1] += out.behind_begin[i];
   out.behind.resize(out.behind_begin[count]);
   std::vector<std::uint32_t> next{out.behind_begin.begin(), out.behind_begin.end() - 1};
   for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t before : of.before(of.steps()[i])) out.behind[next[before]++] = i;
+    for (const std::uint32_t before : steps.before(steps.steps()[i])) out.behind[next[before]++] = i;
   }
   std::ranges::sort(out.receives, {}, [](const waiting_receive& each) { return std::pair{each.key, each.index}; });
   return out;
 }
 
 // Null if there is none.
-waiting_receive* find(std::vector<waiting_receive>& in, std::uint64_t key) {
-  const auto found = std::ranges::lower_bound(in, key, {}, &waiting_receive::key);
-  return found != in.end() && found->key == key ? &*found : nullptr;
+waiting_receive* find(std::vector<waiting_receive>& receives, std::uint64_t key) {
+  const auto found = std::ranges::lower_bound(receives, key, {}, &waiting_receive::key);
+  return found != receives.end() && found->key == key ? &*found : nullptr;
 }
 
 class world {
@@ -96,57 +96,57 @@ class world {
   }
 
  private:
-  void make_ready(runner& at, std::uint32_t index) {
-    const step& each = at.steps->steps()[index];
+  void make_ready(runner& self, std::uint32_t index) {
+    const step& each = self.steps->steps()[index];
     if (each.action == action::send) {
-      at.sends.push(index);
+      self.sends.push(index);
     } else if (each.action == action::receive) {
-      waiting_receive& receive = *find(at.receives, key_of(each.peer, each.label));
+      waiting_receive& receive = *find(self.receives, key_of(each.peer, each.label));
       receive.is_ready = true;
-      enqueue_if_arrived(at, receive);
+      enqueue_if_arrived(self, receive);
     } else {
-      at.local.push_back(index);
+      self.local.push_back(index);
     }
   }
 
-  static void enqueue_if_arrived(runner& at, const waiting_receive& receive) {
-    if (receive.is_ready && receive.sent_by != step_ref::none) at.arrived.push(receive.index);
+  static void enqueue_if_arrived(runner& self, const waiting_receive& receive) {
+    if (receive.is_ready && receive.sent_by != step_ref::none) self.arrived.push(receive.index);
   }
 
   void finish(std::uint32_t rank, std::uint32_t index, bool later, ran_step ran) {
-    runner& at = ranks_[rank];
+    runner& self = ranks_[rank];
     has_moved_ = true;
-    ++at.ran;
+    ++self.ran;
     ran.rank = rank;
     ran.index = index;
     if (order_ != nullptr) order_->push_back(ran);
-    for (std::uint32_t i = at.behind_begin[index]; i < at.behind_begin[index + 1]; ++i) {
-      const std::uint32_t next = at.behind[i];
-      if (--at.left[next] != 0) continue;
+    for (std::uint32_t i = self.behind_begin[index]; i < self.behind_begin[index + 1]; ++i) {
+      const std::uint32_t next = self.behind[i];
+      if (--self.left[next] != 0) continue;
       if (later) {
-        at.next_round.push_back(next);
+        self.next_round.push_back(next);
       } else {
-        make_ready(at, next);
+        make_ready(self, next);
       }
     }
   }
 
   // Reductions and copies take no round.
   void run_local(std::uint32_t rank) {
-    runner& at = ranks_[rank];
-    while (!at.local.empty()) {
-      const std::uint32_t index = at.local.back();
-      at.local.pop_back();
+    runner& self = ranks_[rank];
+    while (!self.local.empty()) {
+      const std::uint32_t index = self.local.back();
+      self.local.pop_back();
       finish(rank, index, false, {});
     }
   }
 
   bool send_one(std::uint32_t rank) {
-    runner& at = ranks_[rank];
-    if (at.sends.empty()) return false;
-    const std::uint32_t index = at.sends.top();
-    at.sends.pop();
-    const step& each = at.steps->steps()[index];
+    runner& self = ranks_[rank];
+    if (self.sends.empty()) return false;
+    const std::uint32_t index = self.sends.top();
+    self.sends.pop();
+    const step& each = self.steps->steps()[index];
     waiting_receive* const receive =
         each.peer < ranks_.size() ? find(ranks_[each.peer].receives, key_of(rank, each.label)) : nullptr;
     if (receive == nullptr) {
@@ -160,19 +160,19 @@ class world {
     }
     ++out_.messages;
     out_.bytes += each.from.bytes;
-    at.bytes += each.from.bytes;
-    out_.bytes_of_a_rank = std::max(out_.bytes_of_a_rank, at.bytes);
+    self.bytes += each.from.bytes;
+    out_.bytes_of_a_rank = std::max(out_.bytes_of_a_rank, self.bytes);
     finish(rank, index, true, {});
     return true;
   }
 
   bool receive_one(std::uint32_t rank) {
-    runner& at = ranks_[rank];
-    if (at.arrived.empty()) return false;
-    const std::uint32_t index = at.arrived.top();
-    at.arrived.pop();
-    const step& each = at.steps->steps()[index];
-    const waiting_receive& receive = *find(at.receives, key_of(each.peer, each.label));
+    runner& self = ranks_[rank];
+    if (self.arrived.empty()) return false;
+    const std::uint32_t index = self.arrived.top();
+    self.arrived.pop();
+    const step& each = self.steps->steps()[index];
+    const waiting_receive& receive = *find(self.receives, key_of(each.peer, each.label));
     if (receive.bytes != each.into.bytes) {
       note(fmt::format("rank {} receives {} bytes, and rank {} sends {}", rank, each.into.bytes, each.peer,
                        receive.bytes));
@@ -181,10 +181,10 @@ class world {
     return true;
   }
 
-  void check_labels(const runner& at) {
-    const auto twice = std::ranges::adjacent_find(at.receives, {}, &waiting_receive::key);
-    if (twice == at.receives.end()) return;
-    const step& each = at.steps->steps()[twice->index];
+  void check_labels(const runner& self) {
+    const auto twice = std::ranges::adjacent_find(self.receives, {}, &waiting_receive::key);
+    if (twice == self.receives.end()) return;
+    const step& each = self.steps->steps()[twice->index];
     note(fmt::format("two receives from rank {} with label {}", each.peer, each.label));
   }
 
@@ -209,10 +209,10 @@ class world {
 
 counts count(std::span<const schedule> all, std::vector<ran_step>* order) { return world{all, order}.run(); }
 
-counts count(const algorithm& which, const shape& of) {
-  std::vector<schedule> all(of.size);
-  shape mine = of;
-  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank) which.make(all[mine.rank], mine);
+counts count(const algorithm& algorithm, const collective_args& args) {
+  std::vector<schedule> all(args.size);
+  collective_args mine = args;
+  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank) algorithm.make(all[mine.rank], mine);
   return count(all);
 }
 

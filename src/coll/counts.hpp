@@ -35,7 +35,7 @@ struct ran_step {
 /// **Errors**: std::bad_alloc.
 [[nodiscard]] counts count(std::span<const schedule> all, std::vector<ran_step>* order = nullptr);
 
-/// The same of an algorithm: `of.rank` does not matter. **Errors**: std::bad_alloc.
-[[nodiscard]] counts count(const algorithm& which, const shape& of);
+/// The same of an algorithm: `args.rank` does not matter. **Errors**: std::bad_alloc.
+[[nodiscard]] counts count(const algorithm& algorithm, const collective_args& args);
 
 }  // namespace weft::coll

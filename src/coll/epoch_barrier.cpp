@@ -22,7 +22,7 @@ epoch_barrier::~epoch_barrier() { end_signals(); }
 
 weft::device& epoch_barrier::device() const noexcept {
   weft::device& standard = group_.runtime().default_device();
-  return standard.is_shared() ? standard : group_.through();
+  return standard.is_shared() ? standard : group_.device();
 }
 
 void epoch_barrier::build() {
@@ -67,10 +67,10 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
     numbers_.fail(record.error());
   } else {
     numbers_.pass_barrier();
-    // [barrier.open] seq_cst <- [barrier.late]: a start that this thread doesn't see counted sees its number open.
+    // [barrier.open] seq_cst <- [barrier.deferred]: a start that this thread doesn't see counted sees its number open.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (late_count_.load(std::memory_order_relaxed) != 0) {  // [hint] ordered by the fence
-      while (kept_run* const each = take_open()) each->release(errc::none);
+    if (deferred_count_.load(std::memory_order_relaxed) != 0) {  // [hint] ordered by the fence
+      while (persistent_run* const each = take_open()) each->release(errc::none);
     }
   }
   // [barrier.end] release -> [barrier.idle]: all that was done here. The last access.
@@ -78,48 +78,48 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
-void epoch_barrier::start_when_open(kept_run& late) noexcept {
+void epoch_barrier::start_when_open(persistent_run& deferred) noexcept {
   {
-    const std::lock_guard locked{late_mutex_};
-    late_count_.fetch_add(1, std::memory_order_relaxed);  // [locked]
-    // [barrier.late] seq_cst -> [barrier.open]: counted before the look at the numbers.
+    const std::lock_guard locked{deferred_mutex_};
+    deferred_count_.fetch_add(1, std::memory_order_relaxed);  // [locked]
+    // [barrier.deferred] seq_cst -> [barrier.open]: counted before the look at the numbers.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (numbers_.failure() == errc::none && !numbers_.is_open(late.numbers().last())) {
-      late.numbers().next_late = nullptr;
-      *last_late_ = &late;
-      last_late_ = &late.numbers().next_late;
+    if (numbers_.failure() == errc::none && !numbers_.is_open(deferred.numbers().last())) {
+      deferred.numbers().next_deferred = nullptr;
+      *last_deferred_ = &deferred;
+      last_deferred_ = &deferred.numbers().next_deferred;
       return;
     }
-    late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
+    deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   }
-  late.release(numbers_.failure());
+  deferred.release(numbers_.failure());
 }
 
-kept_run* epoch_barrier::take_open() noexcept {
-  const std::lock_guard locked{late_mutex_};
-  kept_run* const first = first_late_;
+persistent_run* epoch_barrier::take_open() noexcept {
+  const std::lock_guard locked{deferred_mutex_};
+  persistent_run* const first = first_deferred_;
   if (first == nullptr) return nullptr;
   if (numbers_.failure() == errc::none && !numbers_.is_open(first->numbers().last())) return nullptr;
-  first_late_ = first->numbers().next_late;
-  if (first_late_ == nullptr) last_late_ = &first_late_;
-  late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
+  first_deferred_ = first->numbers().next_deferred;
+  if (first_deferred_ == nullptr) last_deferred_ = &first_deferred_;
+  deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   return first;
 }
 
-bool epoch_barrier::try_remove(kept_run& late) noexcept {
-  const std::lock_guard locked{late_mutex_};
-  for (kept_run** link = &first_late_; *link != nullptr; link = &(*link)->numbers().next_late) {
-    if (*link != &late) continue;
-    *link = late.numbers().next_late;
-    if (*link == nullptr) last_late_ = link;
-    late_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
+bool epoch_barrier::try_remove(persistent_run& deferred) noexcept {
+  const std::lock_guard locked{deferred_mutex_};
+  for (persistent_run** link = &first_deferred_; *link != nullptr; link = &(*link)->numbers().next_deferred) {
+    if (*link != &deferred) continue;
+    *link = deferred.numbers().next_deferred;
+    if (*link == nullptr) last_deferred_ = link;
+    deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
     return true;
   }
   return false;
 }
 
 void epoch_barrier::refuse_all() noexcept {
-  while (kept_run* const each = take_open()) each->release(numbers_.failure());
+  while (persistent_run* const each = take_open()) each->release(numbers_.failure());
   signalled(runtime(), this);
 }
 

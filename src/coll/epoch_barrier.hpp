@@ -19,7 +19,7 @@ namespace weft::coll {
 
 class group_numbers;
 class group_state;
-class kept_run;
+class persistent_run;
 
 /// The end of the graph signals this object, and threads that wait for free numbers wait for it. **Threads**: any.
 class epoch_barrier final : public completion {
@@ -36,27 +36,27 @@ class epoch_barrier final : public completion {
     return running_.load(std::memory_order_acquire) != 0;
   }
 
-  /// Starts `late` once its numbers are open; at once if they are.
-  void start_when_open(kept_run& late) noexcept;
-  /// Whether `late` has waited, and now doesn't.
-  [[nodiscard]] bool try_remove(kept_run& late) noexcept;
+  /// Starts `deferred` once its numbers are open; at once if they are.
+  void start_when_open(persistent_run& deferred) noexcept;
+  /// Whether `deferred` has waited, and now doesn't.
+  [[nodiscard]] bool try_remove(persistent_run& deferred) noexcept;
   /// Ends the starts that wait with the failure of the numbers, and wakes threads that wait.
   void refuse_all() noexcept;
 
  private:
   void build();
   [[nodiscard]] weft::device& device() const noexcept;
-  [[nodiscard]] kept_run* take_open() noexcept;
+  [[nodiscard]] persistent_run* take_open() noexcept;
 
   group_state& group_;
   group_numbers& numbers_;
   std::uint64_t epoch_ = 0;  // of the next barrier
   std::uint64_t tag_ = 0;
   std::atomic<std::uint32_t> running_{0};  // starts of the graph whose signal has not returned
-  std::mutex late_mutex_;
-  std::atomic<std::uint32_t> late_count_{0};  // of starts in the list; its writers hold the mutex
-  kept_run* first_late_ = nullptr;
-  kept_run** last_late_ = &first_late_;
+  std::mutex deferred_mutex_;
+  std::atomic<std::uint32_t> deferred_count_{0};  // of starts in the list; its writers hold the mutex
+  persistent_run* first_deferred_ = nullptr;
+  persistent_run** last_deferred_ = &first_deferred_;
   graph graph_;
 };
 

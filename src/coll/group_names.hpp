@@ -63,8 +63,8 @@ class group_names {
   void count_from(std::uint64_t number) noexcept;
 
  private:
-  [[nodiscard]] static constexpr std::uint64_t key(group_name of) noexcept {
-    return std::uint64_t{of.leader} << group_name::number_bits | of.number;
+  [[nodiscard]] static constexpr std::uint64_t key(group_name name) noexcept {
+    return std::uint64_t{name.leader} << group_name::number_bits | name.number;
   }
 
   std::uint32_t rank_;
@@ -77,17 +77,17 @@ class group_names {
 class living_name {
  public:
   /// Null: a name of the library's own.
-  living_name(group_names* in, group_name of) : in_{in}, name_{of} {
-    if (in_ != nullptr) in_->begin(name_);
+  living_name(group_names* names, group_name name) : names_{names}, name_{name} {
+    if (names_ != nullptr) names_->begin(name_);
   }
   ~living_name() {
-    if (in_ != nullptr) in_->end(name_);
+    if (names_ != nullptr) names_->end(name_);
   }
   living_name(const living_name&) = delete;
   living_name& operator=(const living_name&) = delete;
 
  private:
-  group_names* in_;
+  group_names* names_;
   group_name name_;
 };
 

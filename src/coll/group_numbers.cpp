@@ -39,7 +39,7 @@ void group_numbers::enter_barrier() noexcept { barrier_->enter(); }
 bool group_numbers::is_busy() const noexcept { return barrier_ != nullptr && barrier_->is_running(); }
 
 void group_numbers::wait_until_open(std::uint64_t number) {
-  group_->through().wait(*barrier_, [&] { return is_open(number) || failure() != errc::none; });
+  group_->device().wait(*barrier_, [&] { return is_open(number) || failure() != errc::none; });
   if (!is_open(number)) refuse("a collective");
 }
 
@@ -62,9 +62,11 @@ void group_numbers::refuse(std::string_view collective) const {
                           collective)};
 }
 
-void group_numbers::start_when_open(kept_run& late) { barrier_->start_when_open(late); }
+void group_numbers::start_when_open(persistent_run& deferred) { barrier_->start_when_open(deferred); }
 
-bool group_numbers::try_remove(kept_run& late) noexcept { return barrier_ != nullptr && barrier_->try_remove(late); }
+bool group_numbers::try_remove(persistent_run& deferred) noexcept {
+  return barrier_ != nullptr && barrier_->try_remove(deferred);
+}
 
 void group_numbers::fail(errc reason) noexcept {
   errc none = errc::none;

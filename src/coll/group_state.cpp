@@ -11,17 +11,17 @@
 namespace weft::coll {
 
 static group_settings settings_of(core::runtime_state& runtime) noexcept {
-  const bool is_crowded = core::door::has_ranks_beyond_processors(runtime);
+  const bool is_oversubscribed = core::door::has_ranks_beyond_processors(runtime);
   return {.algorithms = core::door::algorithms_of_groups(runtime),
           .is_checked = core::door::compares_calls(runtime),
-          .is_crowded = is_crowded,
-          .polls_before_wait = is_crowded ? 1U : 8U};
+          .is_oversubscribed = is_oversubscribed,
+          .polls_before_wait = is_oversubscribed ? 1U : 8U};
 }
 
-group_state::group_state(weft::runtime& owner, device& through, group_name name, group_names* names, group_list& list,
-                         std::vector<std::uint32_t> members, std::uint32_t rank)
+group_state::group_state(weft::runtime& owner, weft::device& device, group_name name, group_names* names,
+                         group_list& list, std::vector<std::uint32_t> members, std::uint32_t rank)
     : runtime_{&owner},
-      through_{&through},
+      device_{&device},
       engine_{core::door::engine_of_groups(*owner.state_)},
       name_{names, name},
       settings_{settings_of(*owner.state_)},
@@ -45,15 +45,15 @@ core::runtime_state& group_state::runtime_state_of(weft::runtime& owner) noexcep
 
 // Runs first: the last one enters the barrier before it ends.
 bool group_state::is_running() const noexcept {
-  return std::ranges::any_of(kept_.runs, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
+  return std::ranges::any_of(cache_.runs, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
 }
 
 void group_state::abandon() noexcept {
-  std::erase_if(kept_.runs, [](const auto& each) { return each->is_running(); });
+  std::erase_if(cache_.runs, [](const auto& each) { return each->is_running(); });
 }
 
-core::refused_memory group_state::check_memory(const const_buffer_ref& of) const noexcept {
-  return core::door::check_memory(*runtime_->state_, of.memory(), of.address(), of.bytes());
+core::refused_memory group_state::check_memory(const const_buffer_ref& buffer) const noexcept {
+  return core::door::check_memory(*runtime_->state_, buffer.memory(), buffer.address(), buffer.bytes());
 }
 
 }  // namespace weft::coll

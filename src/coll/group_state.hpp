@@ -25,19 +25,19 @@
 
 namespace weft::coll {
 
-class kept_run;
+class persistent_run;
 
 /// The same for all groups of a runtime.
 struct group_settings {
   std::string_view algorithms;      // WEFT_COLL, or empty
   bool is_checked;                  // members compare their calls (checked.hpp)
-  bool is_crowded;                  // ranks of the job are more than its processors
+  bool is_oversubscribed;           // ranks of the job are more than its processors
   std::uint32_t polls_before_wait;  // messages of members on other cores arrive within some calls of progress
 };
 
 /// Runs of a group's collectives, for calls of the same kind.
-struct kept_runs {
-  std::vector<std::unique_ptr<kept_run>> runs;
+struct run_cache {
+  std::vector<std::unique_ptr<persistent_run>> runs;
   std::size_t next = 0;  // where the next search begins
 };
 
@@ -45,14 +45,14 @@ class group_state {
  public:
   /// `members`: ranks of the job; empty for all of them. `names`: of this rank; null for a name of the library's own.
   /// `list`: of the groups of the runtime.
-  group_state(weft::runtime& owner, device& through, group_name name, group_names* names, group_list& list,
+  group_state(weft::runtime& owner, weft::device& device, group_name name, group_names* names, group_list& list,
               std::vector<std::uint32_t> members, std::uint32_t rank);
   ~group_state();
   group_state(const group_state&) = delete;
   group_state& operator=(const group_state&) = delete;
 
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
-  [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] weft::device& device() const noexcept { return *device_; }
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
   [[nodiscard]] std::uint32_t world_rank(std::uint32_t member) const noexcept {
@@ -68,7 +68,7 @@ class group_state {
   }
   [[nodiscard]] const group_settings& settings() const noexcept { return settings_; }
   /// Whether a collective may use this buffer's memory.
-  [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& of) const noexcept;
+  [[nodiscard]] core::refused_memory check_memory(const const_buffer_ref& buffer) const noexcept;
   /// The engine of all groups.
   [[nodiscard]] engine_ref engine() const noexcept { return engine_; }
   [[nodiscard]] group_numbers& numbers() noexcept { return numbers_; }
@@ -77,7 +77,7 @@ class group_state {
   /// checked group it counts refusals. **Threads**: one at a time, whose fibers may be in several collectives.
   [[nodiscard]] std::unique_ptr<counter>& free_counter() noexcept { return arrived_; }
   /// True for the first call with each operation, for the log. **Threads**: one at a time.
-  [[nodiscard]] bool is_first_straight(collective_operation which) noexcept {
+  [[nodiscard]] bool is_first_direct(collective_operation which) noexcept {
     const auto bit = static_cast<std::uint16_t>(1U << static_cast<unsigned>(which));
     const bool is_first = (logged_ & bit) == 0;
     logged_ = static_cast<std::uint16_t>(logged_ | bit);
@@ -92,8 +92,8 @@ class group_state {
   [[nodiscard]] bool is_running() const noexcept;
   /// Ends these collectives. **Threads**: one at a time; none waits for a collective of the group.
   void abandon() noexcept;
-  /// Runs that are kept for later. **Threads**: one at a time.
-  [[nodiscard]] kept_runs& kept() noexcept { return kept_; }
+  /// Runs for later calls. **Threads**: one at a time.
+  [[nodiscard]] run_cache& cache() noexcept { return cache_; }
 
   /// For the door into core.
   [[nodiscard]] static core::runtime_state& runtime_state_of(weft::runtime& owner) noexcept;
@@ -103,7 +103,7 @@ class group_state {
   void find_nodes();
 
   weft::runtime* runtime_;
-  device* through_;
+  weft::device* device_;
   engine_ref engine_;
   living_name name_;
   group_settings settings_;
@@ -117,7 +117,7 @@ class group_state {
   std::unique_ptr<node_map> nodes_;
   std::unique_ptr<counter> arrived_;
   group_numbers numbers_;
-  kept_runs kept_;
+  run_cache cache_;
   listed_group entry_;  // the last member
 };
 

@@ -8,11 +8,11 @@
 
 namespace weft::coll {
 
-group_store::group_store(weft::runtime& of)
-    : names_{of.rank()},
-      report_{group_state::runtime_state_of(of), list_},
-      world_{std::make_shared<group_state>(of, of.default_device(), group_name{}, nullptr, list_,
-                                           std::vector<std::uint32_t>{}, of.rank())} {}
+group_store::group_store(weft::runtime& owner)
+    : names_{owner.rank()},
+      report_{group_state::runtime_state_of(owner), list_},
+      world_{std::make_shared<group_state>(owner, owner.default_device(), group_name{}, nullptr, list_,
+                                           std::vector<std::uint32_t>{}, owner.rank())} {}
 
 group_store::~group_store() {
   while (group_state* const each = ending_) {
@@ -21,7 +21,7 @@ group_store::~group_store() {
   }
 }
 
-group_store& group_store::of(weft::runtime& owner) {
+group_store& group_store::instance(weft::runtime& owner) {
   static std::mutex making;
   const std::scoped_lock lock{making};
   std::shared_ptr<void>& kept = core::door::kept_for_groups(group_state::runtime_state_of(owner));
@@ -29,9 +29,9 @@ group_store& group_store::of(weft::runtime& owner) {
   return *static_cast<group_store*>(kept.get());
 }
 
-std::shared_ptr<group_state> group_store::make(weft::runtime& of, device& through, group_name name,
+std::shared_ptr<group_state> group_store::make(weft::runtime& owner, weft::device& device, group_name name,
                                                std::vector<std::uint32_t> members, std::uint32_t rank) {
-  auto made = std::make_unique<group_state>(of, through, name, &names_, list_, std::move(members), rank);
+  auto made = std::make_unique<group_state>(owner, device, name, &names_, list_, std::move(members), rank);
   return {made.release(), [this](group_state* last) { end(last); }};
 }
 
@@ -42,12 +42,12 @@ void group_store::end(group_state* last) noexcept {
     const std::scoped_lock lock{ending_mutex_};
     last->next_ending_ = ending_;
     ending_ = last;
-    for (group_state** at = &ending_; *at != nullptr;) {
-      group_state* const each = *at;
+    for (group_state** link = &ending_; *link != nullptr;) {
+      group_state* const each = *link;
       if (each->is_running()) {
-        at = &each->next_ending_;
+        link = &each->next_ending_;
       } else {
-        *at = each->next_ending_;
+        *link = each->next_ending_;
         each->next_ending_ = complete;
         complete = each;
       }

@@ -18,13 +18,13 @@ namespace weft::coll {
 /// **Threads**: any.
 class group_store {
  public:
-  explicit group_store(weft::runtime& of);
+  explicit group_store(weft::runtime& owner);
   ~group_store();
   group_store(const group_store&) = delete;
   group_store& operator=(const group_store&) = delete;
 
   /// That of a runtime, which the first call makes. **Errors**: std::bad_alloc.
-  [[nodiscard]] static group_store& of(weft::runtime& owner);
+  [[nodiscard]] static group_store& instance(weft::runtime& owner);
 
   /// All ranks of the job, through the default device.
   [[nodiscard]] const std::shared_ptr<group_state>& world() const noexcept { return world_; }
@@ -34,7 +34,7 @@ class group_store {
   [[nodiscard]] group_list& list() noexcept { return list_; }
   /// A group of this name. When its last copy ends while collectives are under way, it lives until they are complete.
   /// **Errors**: std::bad_alloc.
-  [[nodiscard]] std::shared_ptr<group_state> make(weft::runtime& of, device& through, group_name name,
+  [[nodiscard]] std::shared_ptr<group_state> make(weft::runtime& owner, device& device, group_name name,
                                                   std::vector<std::uint32_t> members, std::uint32_t rank);
   /// How many groups have ended whose collectives were not complete at the end of the last group.
   [[nodiscard]] std::size_t ending() noexcept;

@@ -19,11 +19,11 @@ namespace weft::coll {
   return library != nullptr && may_be_of_library ? library->function(which) : name_of(which).data();
 }
 
-/// Waits as a collective of this operation, through the group's device, until `is_done()`, which signals of `on` make
-/// true.
+/// Waits as a collective of this operation, through the group's device, until `is_done()`, which signals of `object`
+/// make true.
 template <std::predicate Condition>
-void wait_in(group_state& group, collective_operation which, const completion& on, Condition is_done) {
-  static_cast<void>(detail::wait_as(function_of(group, which), group.through(), on, std::move(is_done)));
+void wait_in(group_state& group, collective_operation which, const completion& object, Condition is_done) {
+  static_cast<void>(detail::wait_as(function_of(group, which), group.device(), object, std::move(is_done)));
 }
 
 }  // namespace weft::coll

@@ -3,12 +3,12 @@
 
 namespace weft::coll {
 
-std::vector<range> halve(accumulator& sum, const fold& group, const shape& of, std::uint32_t label) {
-  const std::uint32_t member = group.member_of(of.rank);
-  std::vector<range> out{{0, of.block_bytes}};
+std::vector<range> halve(accumulator& sum, const fold& group, const collective_args& args, std::uint32_t label) {
+  const std::uint32_t member = group.member_of(args.rank);
+  std::vector<range> out{{0, args.block_bytes}};
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
     const range whole = out.back();
-    const std::uint64_t lower_bytes = whole.bytes / of.element_bytes / 2 * of.element_bytes;
+    const std::uint64_t lower_bytes = whole.bytes / args.element_bytes / 2 * args.element_bytes;
     const range lower{whole.begin, lower_bytes}, upper{whole.begin + lower_bytes, whole.bytes - lower_bytes};
     const bool keeps_upper = (member & bit) != 0;
     const std::uint32_t peer = group.leader_of(member ^ bit);

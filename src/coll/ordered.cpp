@@ -5,12 +5,13 @@ namespace weft::coll {
 
 namespace {
 
-bool overlaps(const part& one, const part& other) noexcept {
-  return one.at == other.at && one.bytes != 0 && other.bytes != 0 && one.offset < other.offset + other.bytes &&
-         other.offset < one.offset + one.bytes;
+bool overlaps(const part& first, const part& second) noexcept {
+  return first.location == second.location && first.bytes != 0 && second.bytes != 0 &&
+         first.offset < second.offset + second.bytes && second.offset < first.offset + first.bytes;
 }
-bool covers(const part& whole, const part& some) noexcept {
-  return whole.at == some.at && whole.offset <= some.offset && some.offset + some.bytes <= whole.offset + whole.bytes;
+bool covers(const part& whole, const part& piece) noexcept {
+  return whole.location == piece.location && whole.offset <= piece.offset &&
+         piece.offset + piece.bytes <= whole.offset + whole.bytes;
 }
 
 }  // namespace
@@ -27,8 +28,8 @@ void ordered::add_edges(step_ref after, part read, part written) {
     std::erase_if(accesses_, [&](const access& each) { return covers(written, each.bytes); });
     accesses_.push_back({written, after.index, true});
   }
-  // Nothing writes `in`.
-  if (read.bytes != 0 && read.at != location::in) accesses_.push_back({read, after.index, false});
+  // Nothing writes the input.
+  if (read.bytes != 0 && read.location != location::input) accesses_.push_back({read, after.index, false});
 }
 
 void ordered::send(std::uint32_t peer, std::uint32_t label, part from) {

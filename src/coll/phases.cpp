@@ -16,15 +16,17 @@ std::uint32_t label_in(phase now, std::uint32_t label) noexcept {
 
 }  // namespace
 
-void phases::add(phase now, algorithm_function which, const shape& of, std::span<const std::uint32_t> members,
-                 const memory& where) {
-  WEFT_ASSERT_CHECKED(of.size == members.size());
+void phases::add(phase now, algorithm_function which, const collective_args& args,
+                 std::span<const std::uint32_t> members, const buffers& memory) {
+  WEFT_ASSERT_CHECKED(args.size == members.size());
   schedule inner;
-  which(inner, of);
+  which(inner, args);
   const part held = out_.temporary(inner.temporary_bytes());
   const auto moved = [&](const part& from) -> part {
-    const part& base = from.at == location::in ? where.in : from.at == location::out ? where.out : held;
-    return {base.at, base.offset + from.offset, from.bytes};
+    const part& base = from.location == location::input    ? memory.input
+                       : from.location == location::output ? memory.output
+                                                           : held;
+    return {base.location, base.offset + from.offset, from.bytes};
   };
   const auto first = static_cast<std::uint32_t>(out_.steps().size());
   for (const step& each : inner.steps()) {

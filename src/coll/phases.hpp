@@ -21,17 +21,17 @@ class phases {
   static constexpr std::uint32_t members_max = schedule::labels_max / 2;
 
   /// Where the input and the output of a phase begin.
-  struct memory {
-    part in;
-    part out;
+  struct buffers {
+    part input;
+    part output;
   };
 
   explicit phases(schedule& out) noexcept : out_{out} {}
 
-  /// Adds the steps that `which` makes for `of`, which is this rank's shape among `members`: its ranks are their
+  /// Adds the steps that `which` makes for `args`, which are this rank's among `members`: its ranks are their
   /// indices. Ranks that are no members leave the phase out. **Errors**: std::bad_alloc.
-  void add(phase now, algorithm_function which, const shape& of, std::span<const std::uint32_t> members,
-           const memory& where);
+  void add(phase now, algorithm_function which, const collective_args& args, std::span<const std::uint32_t> members,
+           const buffers& memory);
 
  private:
   // The step behind all steps from `first` on.

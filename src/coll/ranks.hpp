@@ -11,12 +11,12 @@
 namespace weft::coll {
 
 /// This rank's number if the root had number 0, and back.
-[[nodiscard]] constexpr std::uint32_t relative_rank(const shape& of) noexcept {
-  return of.rank >= of.root ? of.rank - of.root : of.rank + of.size - of.root;
+[[nodiscard]] constexpr std::uint32_t relative_rank(const collective_args& args) noexcept {
+  return args.rank >= args.root ? args.rank - args.root : args.rank + args.size - args.root;
 }
-[[nodiscard]] constexpr std::uint32_t rank_of_relative(const shape& of, std::uint32_t relative) noexcept {
-  const std::uint64_t rank = std::uint64_t{relative} + of.root;
-  return static_cast<std::uint32_t>(rank >= of.size ? rank - of.size : rank);
+[[nodiscard]] constexpr std::uint32_t rank_of_relative(const collective_args& args, std::uint32_t relative) noexcept {
+  const std::uint64_t rank = std::uint64_t{relative} + args.root;
+  return static_cast<std::uint32_t>(rank >= args.size ? rank - args.size : rank);
 }
 
 /// The smallest number of rounds in which a message reaches all of `size` ranks if each doubles them.
@@ -25,10 +25,10 @@ namespace weft::coll {
 }
 
 /// The block of `rank` in a place with a block for each rank.
-[[nodiscard]] inline part block_of(location at, const shape& of, const block_list& blocks,
+[[nodiscard]] inline part block_of(location buffer, const collective_args& args, const block_list& blocks,
                                    std::uint32_t rank) noexcept {
-  if (blocks.bytes.empty()) return {at, rank * of.block_bytes, of.block_bytes};
-  return {at, blocks.offsets[rank], blocks.bytes[rank]};
+  if (blocks.bytes.empty()) return {buffer, rank * args.block_bytes, args.block_bytes};
+  return {buffer, blocks.offsets[rank], blocks.bytes[rank]};
 }
 
 /// Part `index` of `count` of whole elements, as equal as they can be: the first ones have one more.
@@ -41,10 +41,10 @@ namespace weft::coll {
 }
 
 /// In how many segments a pipeline passes a block on, each of whole elements and of about `segment_bytes`.
-[[nodiscard]] constexpr std::uint32_t segments_of(const shape& of) noexcept {
+[[nodiscard]] constexpr std::uint32_t segments_of(const collective_args& args) noexcept {
   constexpr std::uint64_t most = 1024;  // so many steps a schedule may have, and labels
-  const std::uint64_t elements = of.block_bytes / of.element_bytes;
-  const std::uint64_t wanted = of.segment_bytes == 0 ? most : of.block_bytes / of.segment_bytes;
+  const std::uint64_t elements = args.block_bytes / args.element_bytes;
+  const std::uint64_t wanted = args.segment_bytes == 0 ? most : args.block_bytes / args.segment_bytes;
   const std::uint64_t able = wanted < elements ? wanted : elements;
   return static_cast<std::uint32_t>(able < 1 ? 1 : able < most ? able : most);
 }

@@ -16,68 +16,71 @@ namespace weft::coll {
 
 namespace {
 
-bool has_lists(const shape& of) noexcept { return !of.in_blocks.bytes.empty() || !of.out_blocks.bytes.empty(); }
+bool has_lists(const collective_args& args) noexcept {
+  return !args.in_blocks.bytes.empty() || !args.out_blocks.bytes.empty();
+}
 
-// Lists of blocks are the user's, and may change: two shapes with lists are never the same.
-bool are_same(const shape& a, const shape& b) noexcept {
+// Lists of blocks are the user's, and may change: two arguments with lists are never equal.
+bool are_same(const collective_args& a, const collective_args& b) noexcept {
   return a.operation == b.operation && a.root == b.root && a.block_bytes == b.block_bytes &&
          a.element_bytes == b.element_bytes && a.is_commutative == b.is_commutative && a.is_inplace == b.is_inplace &&
          a.root_has_list == b.root_has_list && !has_lists(a) && !has_lists(b);
 }
 
-[[noreturn]] void fail(const shape& of, const algorithm& how, errc why, bool is_checked) {
-  throw error{why, fmt::format("{} ({}): an operation with a member has failed: {}{}", name_of(of.operation), how.name,
-                               name_of(why), is_checked ? "" : hint_of_other_calls)};
+[[noreturn]] void fail(const collective_args& args, const algorithm& algorithm, errc why, bool is_checked) {
+  throw error{why, fmt::format("{} ({}): an operation with a member has failed: {}{}", name_of(args.operation),
+                               algorithm.name, name_of(why), is_checked ? "" : hint_of_other_calls)};
 }
 
-schedule made(const algorithm& how, const shape& of) {
+schedule schedule_of(const algorithm& algorithm, const collective_args& args) {
   schedule out;
-  how.make(out, of);
+  algorithm.make(out, args);
   return out;
 }
 
 }  // namespace
 
-kept_run::kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
-                   const reduction& combine)
+persistent_run::persistent_run(std::shared_ptr<group_state> keeps, group_state& group, const algorithm& algorithm,
+                               const collective_args& args, const reduction& reduction)
     : keeps_{std::move(keeps)},
-      group_{&in},
-      how_{&how},
-      shape_{of},
-      combine_{combine},
-      steps_{made(how, of)},
+      group_{&group},
+      algorithm_{&algorithm},
+      args_{args},
+      reduction_{reduction},
+      steps_{schedule_of(algorithm, args)},
       buffers_{steps_},
-      graph_{in.through()} {
+      graph_{group.device()} {
   graph_.call_at_end([this] { numbers_.end(group_->numbers()); });
-  if (in.settings().is_checked) {
-    comparison_ = std::make_unique<comparison>(in, call_of(of, how, combine));
+  if (group.settings().is_checked) {
+    comparison_ = std::make_unique<comparison>(group, call_of(args, algorithm, reduction));
     build_checked();
   }
 }
 
-kept_run::kept_run(group_state& in, operation refused)
-    : group_{&in}, how_{nullptr}, shape_{.operation = refused}, buffers_{steps_}, graph_{in.through()} {
+persistent_run::persistent_run(group_state& group, operation refused)
+    : group_{&group}, algorithm_{nullptr}, args_{.operation = refused}, buffers_{steps_}, graph_{group.device()} {
   graph_.call_at_end([this] { numbers_.end(group_->numbers()); });
   is_built_ = true;
-  comparison_ = std::make_unique<comparison>(in, refused_call(refused));
+  comparison_ = std::make_unique<comparison>(group, refused_call(refused));
   static_cast<void>(comparison_->add_to(graph_));
 }
 
 // Members that have its messages yet to send or to receive use its numbers: no later collective may.
-kept_run::~kept_run() {
+persistent_run::~persistent_run() {
   if (!graph_.is_running()) return;
   numbers_.abandon();
   if (group_->numbers().try_remove(*this)) graph_.release_held(errc::cancelled);
   group_->numbers().fail(errc::cancelled);
 }
 
-bool kept_run::is(const algorithm& how, const shape& of, const reduction& combine) const noexcept {
-  return how_ == &how && are_same(shape_, of) && combine_.combine == combine.combine &&
-         combine_.context == combine.context && combine_.element_bytes == combine.element_bytes &&
-         combine_.combine_higher == combine.combine_higher;
+bool persistent_run::matches(const algorithm& algorithm, const collective_args& args,
+                             const reduction& reduction) const noexcept {
+  return algorithm_ == &algorithm && are_same(args_, args) && reduction_.combine == reduction.combine &&
+         reduction_.context == reduction.context && reduction_.element_bytes == reduction.element_bytes &&
+         reduction_.combine_higher == reduction.combine_higher;
 }
 
-void kept_run::build() {
+void persistent_run::build() {
   is_built_ = true;
   for (const step& each : steps_.steps()) {
     graph_node made;
@@ -94,7 +97,7 @@ void kept_run::build() {
 }
 
 // As `build`, behind the comparison: steps do nothing if it has refused.
-void kept_run::build_checked() {
+void persistent_run::build_checked() {
   is_built_ = true;
   const graph_node compared = comparison_->add_to(graph_);
   std::vector<graph_node> nodes, receives;
@@ -133,49 +136,49 @@ void kept_run::build_checked() {
 }
 
 // All messages are sent, also behind a step that has failed (failed_message.hpp).
-status kept_run::send(const step& which, completion& local) {
-  const const_buffer_ref bytes = has_failed() ? failed_message(which.from.bytes) : buffers_.read(which);
-  return group_->through().post_send(group_->world_rank(which.peer), bytes, local,
-                                     {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
+status persistent_run::send(const step& step, completion& local) {
+  const const_buffer_ref bytes = has_failed() ? failed_message(step.from.bytes) : buffers_.read(step);
+  return group_->device().post_send(group_->world_rank(step.peer), bytes, local,
+                                    {.tag = tag_ | step.label, .engine = group_->engine(), .allow_retry = false});
 }
 
-status kept_run::receive(const step& which, completion& local) {
-  return group_->through().post_recv(group_->world_rank(which.peer), buffers_.written(which), local,
-                                     {.tag = tag_ | which.label, .engine = group_->engine(), .allow_retry = false});
+status persistent_run::receive(const step& step, completion& local) {
+  return group_->device().post_recv(group_->world_rank(step.peer), buffers_.written(step), local,
+                                    {.tag = tag_ | step.label, .engine = group_->engine(), .allow_retry = false});
 }
 
-void kept_run::reduce(const step& which) {
-  if (!has_failed()) buffers_.reduce(which, combine_);
+void persistent_run::reduce(const step& step) {
+  if (!has_failed()) buffers_.reduce(step, reduction_);
 }
 
-void kept_run::copy(const step& which) {
-  if (!has_failed()) buffers_.copy(which);
+void persistent_run::copy(const step& step) {
+  if (!has_failed()) buffers_.copy(step);
 }
 
-void kept_run::take_numbers() {
-  numbers_.take(group_->numbers(), shape_.operation, comparison_ != nullptr);
+void persistent_run::take_numbers() {
+  numbers_.take(group_->numbers(), args_.operation, comparison_ != nullptr);
   tag_ = group_->numbers().tag(numbers_.last());
   if (comparison_) comparison_->begin(group_->numbers().tag(numbers_.comparison()));
 }
 
-void kept_run::refuse_if_running() const {
+void persistent_run::refuse_if_running() const {
   if (!is_running()) return;
-  throw error{errc::invalid_state, fmt::format("{}: the last start is under way; wait for its completion object",
-                                               name_of(shape_.operation))};
+  throw error{errc::invalid_state,
+              fmt::format("{}: the last start is under way; wait for its completion object", name_of(args_.operation))};
 }
 
-void kept_run::start(completion& done, void* context, bool allow_backlog_full) {
+void persistent_run::start(completion& done, void* context, bool allow_backlog_full) {
   refuse_if_running();
   std::optional<only_thread> mine;
   if (comparison_) [[unlikely]]
-    mine.emplace(*group_, shape_.operation);
+    mine.emplace(*group_, args_.operation);
   if (!is_built_) build();
   group_numbers& numbers = group_->numbers();
   take_numbers();
-  const bool is_late = !numbers.is_open(numbers_.last());
+  const bool is_deferred = !numbers.is_open(numbers_.last());
   try {
-    if (!is_late) return graph_.start(done, context);
-    if (allow_backlog_full || numbers.failure() != errc::none) numbers.refuse(name_of(shape_.operation));
+    if (!is_deferred) return graph_.start(done, context);
+    if (allow_backlog_full || numbers.failure() != errc::none) numbers.refuse(name_of(args_.operation));
     graph_.start_held(done, context);
   } catch (...) {  // before any step
     numbers_.put_back(numbers);
@@ -184,7 +187,7 @@ void kept_run::start(completion& done, void* context, bool allow_backlog_full) {
   numbers.start_when_open(*this);
 }
 
-void kept_run::run() {
+void persistent_run::run() {
   refuse_if_running();
   // While a fiber waits, others of its thread may start collectives of the group.
   struct at_work {
@@ -193,28 +196,28 @@ void kept_run::run() {
     at_work(const at_work&) = delete;
     at_work& operator=(const at_work&) = delete;
     bool& is_at_work;
-  } const mine{is_direct_};
+  } const mine{is_blocking_};
   if (comparison_) [[unlikely]]
     return run_checked();
-  if (!direct_) direct_ = std::make_unique<direct_run>(*group_, steps_, buffers_);
-  const own_number number{group_->numbers(), shape_.operation};
-  const errc end = direct_->run(number.tag(), shape_.operation, combine_);
-  if (end != errc::none) fail(shape_, *how_, end, false);
+  if (!blocking_) blocking_ = std::make_unique<blocking_run>(*group_, steps_, buffers_);
+  const own_number number{group_->numbers(), args_.operation};
+  const errc end = blocking_->run(number.tag(), args_.operation, reduction_);
+  if (end != errc::none) fail(args_, *algorithm_, end, false);
 }
 
-void kept_run::run_checked() {
-  const only_thread mine{*group_, shape_.operation};
+void persistent_run::run_checked() {
+  const only_thread mine{*group_, args_.operation};
   if (!end_) end_.emplace(group_->runtime());
   if (end_->is_ready()) end_->reset();
   take_numbers();
   if (!group_->numbers().is_open(numbers_.last())) group_->numbers().wait_until_open(numbers_.last());
   graph_.start(*end_);
-  wait_in(*group_, shape_.operation, *end_, [&] { return end_->is_ready(); });
+  wait_in(*group_, args_.operation, *end_, [&] { return end_->is_ready(); });
   const std::optional<completion_record> end = end_->take();
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  fail(shape_, *how_, end->error(), true);
+  fail(args_, *algorithm_, end->error(), true);
 }
 
 }  // namespace weft::coll

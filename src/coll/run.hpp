@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective of a group: made once for its shape and algorithm, and started many times. One that a thread waits for
-// carries out its steps itself (direct_run.hpp); a posted one is a graph, which is built for its first start.
+// A collective of a group: made once for its arguments and algorithm, and started many times. One that a thread waits
+// for carries out its steps itself (blocking_run.hpp); a posted one is a graph, which is built for its first start.
 //
 // Cost of a start: a pass over the steps; each step of a posted one is a node of a graph (weft/graph.hpp).
 #pragma once
@@ -9,8 +9,8 @@
 #include <memory>
 #include <optional>
 
+#include "coll/blocking_run.hpp"
 #include "coll/checked.hpp"
-#include "coll/direct_run.hpp"
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
@@ -21,27 +21,28 @@
 
 namespace weft::coll {
 
-class kept_run {
+class persistent_run {
  public:
   /// `keeps`: the group, if it is to live as long; null for a run that the group keeps. **Errors**: std::bad_alloc.
-  kept_run(std::shared_ptr<group_state> keeps, group_state& in, const algorithm& how, const shape& of,
-           const reduction& combine);
+  persistent_run(std::shared_ptr<group_state> keeps, group_state& group, const algorithm& algorithm,
+                 const collective_args& args, const reduction& reduction);
   /// Of a checked group: tells the other members that this one has refused the arguments of its call.
-  kept_run(group_state& in, operation refused);
+  persistent_run(group_state& group, operation refused);
   /// Ends a start that is under way early, as the end of a graph does.
-  ~kept_run();
-  kept_run(const kept_run&) = delete;
-  kept_run& operator=(const kept_run&) = delete;
+  ~persistent_run();
+  persistent_run(const persistent_run&) = delete;
+  persistent_run& operator=(const persistent_run&) = delete;
 
   /// Whether it does this.
-  [[nodiscard]] bool is(const algorithm& how, const shape& of, const reduction& combine) const noexcept;
-  [[nodiscard]] bool is_running() const noexcept { return is_direct_ || graph_.is_running(); }
+  [[nodiscard]] bool matches(const algorithm& algorithm, const collective_args& args,
+                             const reduction& reduction) const noexcept;
+  [[nodiscard]] bool is_running() const noexcept { return is_blocking_ || graph_.is_running(); }
   /// Whether it only tells others that this member has refused its arguments.
-  [[nodiscard]] bool tells_refusal() const noexcept { return how_ == nullptr; }
+  [[nodiscard]] bool tells_refusal() const noexcept { return algorithm_ == nullptr; }
   [[nodiscard]] const group_state& group() const noexcept { return *group_; }
 
   /// **Errors**: std::bad_alloc, for other than ordinary memory.
-  void use(const const_buffer_ref& in, const buffer_ref& out) { buffers_.use(in, out); }
+  void use(const const_buffer_ref& input, const buffer_ref& output) { buffers_.use(input, output); }
   /// **Errors**: invalid_state while it runs; backlog_full where its number is not free, unless `allow_backlog_full` is
   /// false: then it starts when the number is; std::bad_alloc.
   void start(completion& done, void* context, bool allow_backlog_full);
@@ -61,23 +62,23 @@ class kept_run {
   void refuse_if_running() const;
   void build_checked();
   void take_numbers();
-  [[nodiscard]] status send(const step& which, completion& local);
-  [[nodiscard]] status receive(const step& which, completion& local);
-  void reduce(const step& which);
-  void copy(const step& which);
+  [[nodiscard]] status send(const step& step, completion& local);
+  [[nodiscard]] status receive(const step& step, completion& local);
+  void reduce(const step& step);
+  void copy(const step& step);
   // Whether a step before the one that asks has failed.
   [[nodiscard]] bool has_failed() const noexcept { return graph_.first_error() != errc::none; }
 
   std::shared_ptr<group_state> keeps_;
   group_state* group_;
-  const algorithm* how_;
-  shape shape_;
-  reduction combine_;
+  const coll::algorithm* algorithm_;
+  collective_args args_;
+  weft::reduction reduction_;
   schedule steps_;
   step_buffers buffers_;
   std::optional<synchronizer> end_;         // of a graph that a thread waits for
-  std::unique_ptr<direct_run> direct_;      // made for the first thread that waits
-  bool is_direct_ = false;                  // a thread that waits carries it out
+  std::unique_ptr<blocking_run> blocking_;  // made for the first thread that waits
+  bool is_blocking_ = false;                // a thread that waits carries it out
   bool is_built_ = false;                   // the graph
   std::unique_ptr<comparison> comparison_;  // of a checked group
   std::uint64_t tag_ = 0;

@@ -15,14 +15,14 @@ namespace weft::coll {
 
 /// Which memory a part of a step is in.
 enum class location : std::uint8_t {
-  in,         // the input
-  out,        // the output
+  input,
+  output,
   temporary,  // of the schedule, `schedule::temporary_bytes`
 };
 
 /// Bytes `offset` to `offset + bytes - 1` of a place.
 struct part {
-  location at = location::temporary;
+  coll::location location = coll::location::temporary;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
@@ -69,9 +69,9 @@ class schedule {
   part temporary(std::uint64_t bytes) noexcept;
 
   [[nodiscard]] std::span<const step> steps() const noexcept { return steps_; }
-  /// The indices of the steps before `of`.
-  [[nodiscard]] std::span<const std::uint32_t> before(const step& of) const noexcept {
-    return std::span{edges_}.subspan(of.before_begin, of.before_end - of.before_begin);
+  /// The indices of the steps before this one.
+  [[nodiscard]] std::span<const std::uint32_t> before(const step& step) const noexcept {
+    return std::span{edges_}.subspan(step.before_begin, step.before_end - step.before_begin);
   }
   [[nodiscard]] std::uint64_t temporary_bytes() const noexcept { return temporary_bytes_; }
 
@@ -84,8 +84,8 @@ class schedule {
 };
 
 /// The first `bytes` bytes of a part, and those from `offset` on.
-[[nodiscard]] constexpr part sub(part of, std::uint64_t offset, std::uint64_t bytes) noexcept {
-  return {of.at, of.offset + offset, bytes};
+[[nodiscard]] constexpr part sub(part whole, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return {whole.location, whole.offset + offset, bytes};
 }
 
 }  // namespace weft::coll

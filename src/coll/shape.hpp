@@ -14,28 +14,29 @@ namespace weft::coll {
 class node_map;
 class schedule;
 
-// Of each operation, what `in` and `out` are:
+// The input and the output of each operation:
 //   barrier         none
-//   broadcast       in: the root's bytes; out: the same elsewhere
-//   reduce          in: `block_bytes`; out: as much at the root. In place: the root's input is in its out
-//   allreduce       in: `block_bytes`; out: as much. In place: the input is in out
-//   gather          in: this rank's block; out: all blocks at the root. In place: the root's block is in its out
-//   scatter         in: all blocks at the root; out: this rank's block. In place: the root's block stays in its in
-//   allgather       in: this rank's block; out: all blocks. In place: this rank's block is in out
-//   alltoall        in: a block for each rank; out: a block of each rank. In place: out has both, with `out_blocks`
-//   reduce_scatter  in: a block for each rank; out: this rank's block, reduced. In place: out has all blocks of the
+//   broadcast       input: the root's bytes; output: the same elsewhere
+//   reduce          input: `block_bytes`; output: as much at the root. In place: the root's input is in its out
+//   allreduce       input: `block_bytes`; output: as much. In place: the input is in out
+//   gather          input: this rank's block; output: all blocks at the root. In place: the root's block is in its out
+//   scatter         input: all blocks at the root; output: this rank's block. In place: the root's block stays in its
+//   in allgather       input: this rank's block; output: all blocks. In place: this rank's block is in out alltoall
+//   input: a block for each rank; output: a block of each rank. In place: out has both, with `out_blocks`
+//   reduce_scatter  input: a block for each rank; output: this rank's block, reduced. In place: out has all blocks of
+//   the
 //                   input, and the result at its begin; the rest may be changed
-//   scan            in: `block_bytes`; out: reduced over ranks 0 to this one. In place: the input is in out
-//   exscan          in: `block_bytes`; out: reduced over the ranks below; nothing at rank 0. In place: as scan
+//   scan            input: `block_bytes`; output: reduced over ranks 0 to this one. In place: the input is in out
+//   exscan          input: `block_bytes`; output: reduced over the ranks below; nothing at rank 0. In place: as scan
 using operation = collective_operation;
 
-/// Blocks of different sizes, by rank. Empty: all have `shape::block_bytes`, one behind the other.
+/// Blocks of different sizes, by rank. Empty: all have `collective_args::block_bytes`, one behind the other.
 struct block_list {
   std::span<const std::uint64_t> bytes{};
   std::span<const std::uint64_t> offsets{};
 };
 
-struct shape {
+struct collective_args {
   coll::operation operation = coll::operation::barrier;
   std::uint32_t rank = 0;  // in the group
   std::uint32_t size = 1;
@@ -44,13 +45,13 @@ struct shape {
   std::uint64_t element_bytes = 1;      // every cut is between elements
   std::uint64_t segment_bytes = 32768;  // of a pipeline, about
   bool is_commutative = true;
-  /// The input, or a part of it, is in `out` already, as the operation says, and there is no `in` for it. Barrier and
+  /// The input, or a part of it, is in the output already, as the operation says, and there is no input. Barrier and
   /// broadcast have no such form.
   bool is_inplace = false;
   block_list in_blocks{};   // of alltoall and scatter
   block_list out_blocks{};  // of gather, allgather, alltoall; of reduce_scatter: the blocks of the input
   /// Ranks of the job are more than its processors. For the choice of an algorithm alone.
-  bool is_crowded = false;
+  bool is_oversubscribed = false;
   /// Gather and scatter: the root has a list. The others may do without; `block_bytes` is then of their own block.
   bool root_has_list = false;
   /// The nodes of the members; null if they all are on one, or each is alone on its own. The group's.
@@ -58,7 +59,7 @@ struct shape {
 };
 
 /// Writes the steps of this rank. **Errors**: std::bad_alloc.
-using algorithm_function = void (*)(schedule& out, const shape& of);
+using algorithm_function = void (*)(schedule& out, const collective_args& args);
 
 /// An entry of the table of algorithms.
 struct algorithm {
@@ -66,7 +67,7 @@ struct algorithm {
   coll::operation operation;
   algorithm_function make;
   /// Whether it can do this; null: always.
-  bool (*can)(const shape& of) = nullptr;
+  bool (*can)(const collective_args& args) = nullptr;
 };
 
 /// All algorithms, by operation.

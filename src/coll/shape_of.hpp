@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the call of a collective asks for, checked: its shape.
+// The arguments of a collective, made of its call and checked.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace weft::coll {
 [[noreturn]] void refuse_call(operation which, const std::string& why);
 
 /// **Errors**: invalid_argument for buffers, sizes and a root that are wrong; std::bad_alloc.
-[[nodiscard]] shape shape_of(const collective::parts& of, group_state& in);
+[[nodiscard]] collective_args make_args(const collective::parts& call, group_state& group);
 
-/// The shape of a blocking collective that has a body of its own (straight.hpp), which is the algorithm that the rules
-/// choose. False if it has none, the call or WEFT_COLL names an algorithm, or anything is unusual or wrong: `shape_of`
-/// finds that out. **Errors**: std::bad_alloc.
-[[nodiscard]] bool make_straight_shape(shape& out, const collective::parts& of, group_state& in,
-                                       const collective_options& options);
+/// The arguments of a blocking collective that has a body of its own (direct.hpp), which is the algorithm that the
+/// rules choose. False if it has none, the call or WEFT_COLL names an algorithm, or anything is unusual or wrong:
+/// `make_args` finds that out. **Errors**: std::bad_alloc.
+[[nodiscard]] bool make_direct_args(collective_args& args, const collective::parts& call, group_state& group,
+                                    const collective_options& options);
 
 }  // namespace weft::coll

@@ -17,22 +17,22 @@
 namespace weft::coll {
 
 /// Whether the buffer lies in ordinary memory.
-[[nodiscard]] bool is_ordinary(const const_buffer_ref& of) noexcept;
+[[nodiscard]] bool is_ordinary(const const_buffer_ref& buffer) noexcept;
 
 class step_buffers {
  public:
-  /// For the steps of `of`, which outlives this. **Errors**: std::bad_alloc.
-  explicit step_buffers(const schedule& of);
+  /// `steps` outlives this. **Errors**: std::bad_alloc.
+  explicit step_buffers(const schedule& steps);
 
   /// The buffers of the next run. The first ones in other than ordinary memory allocate. **Errors**: std::bad_alloc.
-  void use(const const_buffer_ref& in, const buffer_ref& out);
+  void use(const const_buffer_ref& input, const buffer_ref& output);
 
   /// What a send reads, or a receive writes. **Threads**: any.
-  [[nodiscard]] const_buffer_ref read(const step& of) noexcept;
-  [[nodiscard]] buffer_ref written(const step& of) noexcept;
+  [[nodiscard]] const_buffer_ref read(const step& step) noexcept;
+  [[nodiscard]] buffer_ref written(const step& step) noexcept;
   /// Carries out a reduction, or a copy. **Threads**: any. **Errors**: memory_failed; std::bad_alloc.
-  void reduce(const step& which, const reduction& by) const;
-  void copy(const step& which) const;
+  void reduce(const step& step, const reduction& reduction) const;
+  void copy(const step& step) const;
 
  private:
   // A buffer, and its memory; null: ordinary.
@@ -42,7 +42,7 @@ class step_buffers {
   };
   // A part of a buffer that messages name as an address, with a layout that knows it.
   struct named_part {
-    storage in;
+    storage buffer;
     std::uint64_t offset = 0;
 
     [[nodiscard]] bool copy_out(std::uint64_t from, std::byte* to, std::size_t bytes) const noexcept;
@@ -50,11 +50,13 @@ class step_buffers {
   };
   struct layout_of_parts;
 
-  [[nodiscard]] static storage storage_of(const const_buffer_ref& of) noexcept;
-  [[nodiscard]] const storage& at(location of) const noexcept { return storages_[static_cast<std::size_t>(of)]; }
-  [[nodiscard]] buffer_ref name(const step& of, const part& bytes) noexcept;
-  void reduce_in_pieces(const step& which, const reduction& by) const;
-  void copy_in_pieces(const step& which) const;
+  [[nodiscard]] static storage storage_of(const const_buffer_ref& buffer) noexcept;
+  [[nodiscard]] const storage& storage_at(location location) const noexcept {
+    return storages_[static_cast<std::size_t>(location)];
+  }
+  [[nodiscard]] buffer_ref name(const step& step, const part& bytes) noexcept;
+  void reduce_in_pieces(const step& step, const reduction& reduction) const;
+  void copy_in_pieces(const step& step) const;
 
   const schedule& steps_;
   std::unique_ptr<std::byte[]> temporary_;

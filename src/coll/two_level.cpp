@@ -12,12 +12,12 @@ namespace weft::coll {
 namespace {
 
 // Of the same kind, without the lists of the whole group.
-shape inner_shape(const shape& of, operation which, std::uint64_t block_bytes, bool is_inplace) {
+collective_args inner_args(const collective_args& args, operation which, std::uint64_t block_bytes, bool is_inplace) {
   return {.operation = which,
           .block_bytes = block_bytes,
-          .element_bytes = of.element_bytes,
-          .segment_bytes = of.segment_bytes,
-          .is_commutative = of.is_commutative,
+          .element_bytes = args.element_bytes,
+          .segment_bytes = args.segment_bytes,
+          .is_commutative = args.is_commutative,
           .is_inplace = is_inplace};
 }
 
@@ -27,52 +27,52 @@ std::uint32_t index_of(std::span<const std::uint32_t> members, std::uint32_t ran
 
 }  // namespace
 
-bool has_two_levels(const shape& of) {
-  return of.nodes != nullptr && of.nodes->has_two_levels() && of.nodes->members_max() <= phases::members_max;
+bool has_two_levels(const collective_args& args) {
+  return args.nodes != nullptr && args.nodes->has_two_levels() && args.nodes->members_max() <= phases::members_max;
 }
 
-bool can_reduce_on_two_levels(const shape& of) {
-  return has_two_levels(of) && (of.is_commutative || of.nodes->are_in_order());
+bool can_reduce_on_two_levels(const collective_args& args) {
+  return has_two_levels(args) && (args.is_commutative || args.nodes->are_in_order());
 }
 
-two_levels::two_levels(schedule& out, const shape& of, std::uint32_t root)
-    : of_{of},
+two_levels::two_levels(schedule& out, const collective_args& args, std::uint32_t root)
+    : args_{args},
       phases_{out},
-      near_{of.nodes->members_of(of.nodes->node_of(of.rank))},
-      node_{of.nodes->node_of(of.rank)},
-      root_node_{of.nodes->node_of(root)} {
-  for (std::uint32_t node = 0; node < of.nodes->nodes(); ++node)
-    leaders_.push_back(node == root_node_ ? root : of.nodes->members_of(node).front());
+      near_{args.nodes->members_of(args.nodes->node_of(args.rank))},
+      node_{args.nodes->node_of(args.rank)},
+      root_node_{args.nodes->node_of(root)} {
+  for (std::uint32_t node = 0; node < args.nodes->nodes(); ++node)
+    leaders_.push_back(node == root_node_ ? root : args.nodes->members_of(node).front());
 }
 
-shape two_levels::shape_within(operation which, std::uint64_t block_bytes, bool is_inplace) const {
-  shape inner = inner_shape(of_, which, block_bytes, is_inplace);
-  inner.is_crowded = of_.is_crowded;
+collective_args two_levels::args_within(operation which, std::uint64_t block_bytes, bool is_inplace) const {
+  collective_args inner = inner_args(args_, which, block_bytes, is_inplace);
+  inner.is_oversubscribed = args_.is_oversubscribed;
   inner.size = static_cast<std::uint32_t>(near_.size());
-  inner.rank = index_of(near_, of_.rank);
+  inner.rank = index_of(near_, args_.rank);
   inner.root = index_of(near_, leaders_[node_]);
   return inner;
 }
 
 void two_levels::within(phase now, operation which, std::uint64_t block_bytes, bool is_inplace,
-                        const phases::memory& where) {
-  const shape inner = shape_within(which, block_bytes, is_inplace);
-  phases_.add(now, choose(inner, {}, {}).how->make, inner, near_, where);
+                        const phases::buffers& buffers) {
+  const collective_args inner = args_within(which, block_bytes, is_inplace);
+  phases_.add(now, choose(inner, {}, {}).algorithm->make, inner, near_, buffers);
 }
 
 void two_levels::signal(phase now, algorithm_function which) {
-  phases_.add(now, which, shape_within(operation::barrier, 0, false), near_, {});
+  phases_.add(now, which, args_within(operation::barrier, 0, false), near_, {});
 }
 
-void two_levels::between(operation which, std::uint64_t block_bytes, bool is_inplace, const phases::memory& where,
+void two_levels::between(operation which, std::uint64_t block_bytes, bool is_inplace, const phases::buffers& buffers,
                          const block_list& blocks) {
   WEFT_ASSERT_CHECKED(is_leader());
-  shape inner = inner_shape(of_, which, block_bytes, is_inplace);
+  collective_args inner = inner_args(args_, which, block_bytes, is_inplace);
   inner.size = static_cast<std::uint32_t>(leaders_.size());
   inner.rank = node_;
   inner.root = root_node_;
   inner.out_blocks = blocks;
-  phases_.add(phase::between_nodes, choose(inner, {}, {}).how->make, inner, leaders_, where);
+  phases_.add(phase::between_nodes, choose(inner, {}, {}).algorithm->make, inner, leaders_, buffers);
 }
 
 }  // namespace weft::coll

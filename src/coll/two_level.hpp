@@ -13,36 +13,36 @@
 namespace weft::coll {
 
 /// Whether the group has two levels: several nodes, and several members in one of them.
-[[nodiscard]] bool has_two_levels(const shape& of);
+[[nodiscard]] bool has_two_levels(const collective_args& args);
 /// And a reduction can combine the members of each node first.
-[[nodiscard]] bool can_reduce_on_two_levels(const shape& of);
+[[nodiscard]] bool can_reduce_on_two_levels(const collective_args& args);
 
 /// One rank's view of its node and of the leaders. The root leads its node, and the lowest member each other node.
 class two_levels {
  public:
-  /// `root`: as in `shape`. **Errors**: std::bad_alloc.
-  two_levels(schedule& out, const shape& of, std::uint32_t root);
+  /// `root`: as in `collective_args`. **Errors**: std::bad_alloc.
+  two_levels(schedule& out, const collective_args& args, std::uint32_t root);
 
-  [[nodiscard]] bool is_leader() const noexcept { return leaders_[node_] == of_.rank; }
+  [[nodiscard]] bool is_leader() const noexcept { return leaders_[node_] == args_.rank; }
   /// Whether this rank is alone on its node.
   [[nodiscard]] bool is_alone() const noexcept { return near_.size() == 1; }
   /// The members of this rank's node.
   [[nodiscard]] std::span<const std::uint32_t> near() const noexcept { return near_; }
 
   /// Adds a phase among the members of this rank's node: `which`, with the leader as root, by the algorithm that the
-  /// rules choose. `is_inplace`: as in `shape`. **Errors**: std::bad_alloc.
-  void within(phase now, operation which, std::uint64_t block_bytes, bool is_inplace, const phases::memory& where);
+  /// rules choose. `is_inplace`: as in `collective_args`. **Errors**: std::bad_alloc.
+  void within(phase now, operation which, std::uint64_t block_bytes, bool is_inplace, const phases::buffers& buffers);
   /// Adds a phase within the node that moves no bytes. If the root is rank 0, the leader has rank 0 in it.
   void signal(phase now, algorithm_function which);
   /// Adds a phase among the leaders, of which this rank is one: `which`, with the leader of the root's node as root.
   /// `blocks`: of leaders; empty if they are equal.
-  void between(operation which, std::uint64_t block_bytes, bool is_inplace, const phases::memory& where,
+  void between(operation which, std::uint64_t block_bytes, bool is_inplace, const phases::buffers& buffers,
                const block_list& blocks = {});
 
  private:
-  [[nodiscard]] shape shape_within(operation which, std::uint64_t block_bytes, bool is_inplace) const;
+  [[nodiscard]] collective_args args_within(operation which, std::uint64_t block_bytes, bool is_inplace) const;
 
-  const shape& of_;
+  const collective_args& args_;
   phases phases_;
   std::span<const std::uint32_t> near_;
   std::vector<std::uint32_t> leaders_;  // by node

@@ -22,7 +22,7 @@ class basic_wave_gate {
  public:
   void begin() noexcept {
     // [wave.begin] relaxed: if a wave was joined before, the counts show the piece to the next one.
-    word_.fetch_add(one, std::memory_order_relaxed);
+    word_.fetch_add(piece, std::memory_order_relaxed);
   }
 
   /// `release`: a wave has waited for this call, and the caller drives it now. `misuse`: no piece had begun.
@@ -30,9 +30,9 @@ class basic_wave_gate {
     // [wave.guess] relaxed: a wrong guess makes the exchange fail.
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
-      if (seen < one) return gate_answer::misuse;
-      const bool releases = seen == (one | waits);
-      const std::uint64_t next = releases ? 0 : seen - one;
+      if (seen < piece) return gate_answer::misuse;
+      const bool releases = seen == (piece | waits);
+      const std::uint64_t next = releases ? 0 : seen - piece;
       // [wave.end] acq_rel -> [wave.enter], [wave.end], <- [wave.wait]: the work; the driver's stores.
       if (word_.compare_exchange_weak(seen, next, std::memory_order_acq_rel, std::memory_order_relaxed))
         return releases ? gate_answer::release : gate_answer::nothing;
@@ -54,7 +54,7 @@ class basic_wave_gate {
 
  private:
   static constexpr std::uint64_t waits = 1;
-  static constexpr std::uint64_t one = 2;
+  static constexpr std::uint64_t piece = 2;
 
   typename Atomics::template atomic<std::uint64_t> word_{0};
 };

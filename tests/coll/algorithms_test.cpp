@@ -30,13 +30,13 @@ TEST_P(coll_algorithms, give_what_the_oracle_gives) {
     for (std::uint32_t root = 0; root<size; root += size> 9 ? 5 : 1) {
       for (const std::uint64_t elements : {0, 1, 3, 64}) {
         for (const bool commutes : {true, false}) {
-          const shape of{.operation = GetParam().operation,
-                         .size = size,
-                         .root = root,
-                         .block_bytes = elements * 8,
-                         .element_bytes = 8,
-                         .is_commutative = commutes,
-                         .nodes = &nodes};
+          const collective_args of{.operation = GetParam().operation,
+                                   .size = size,
+                                   .root = root,
+                                   .block_bytes = elements * 8,
+                                   .element_bytes = 8,
+                                   .is_commutative = commutes,
+                                   .nodes = &nodes};
           if (GetParam().can != nullptr && !GetParam().can(of)) continue;
           EXPECT_EQ(test::check(GetParam(), of, random), "")
               << size << " ranks, root " << root << ", " << elements << " elements, commutative: " << commutes;
@@ -49,7 +49,7 @@ TEST_P(coll_algorithms, give_what_the_oracle_gives) {
 TEST_P(coll_algorithms, fit_together_at_every_size) {
   for (const std::uint32_t size : {2U, 3U, 8U, 31U, 64U, 100U}) {
     const node_map nodes = test::nodes_of(size, 5);
-    const shape of{
+    const collective_args of{
         .operation = GetParam().operation, .size = size, .block_bytes = 256, .element_bytes = 8, .nodes = &nodes};
     if (GetParam().can != nullptr && !GetParam().can(of)) continue;
     EXPECT_EQ(count(GetParam(), of).wrong, "") << size;

@@ -62,9 +62,9 @@ struct carried_rank {
   std::byte* at(part where) {
     static std::byte none;
     if (where.bytes == 0) return &none;
-    std::vector<std::byte>& all = where.at == location::in    ? bytes->in
-                                  : where.at == location::out ? bytes->out
-                                                              : temporary;
+    std::vector<std::byte>& all = where.location == location::input    ? bytes->in
+                                  : where.location == location::output ? bytes->out
+                                                                       : temporary;
     return where.offset + where.bytes <= all.size() ? all.data() + where.offset : nullptr;
   }
   void finish(std::uint32_t index) {
@@ -163,7 +163,7 @@ std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::ui
 
 namespace {
 
-expected expect(std::span<const shape> of, std::mt19937& random) {
+expected expect(std::span<const collective_args> of, std::mt19937& random) {
   switch (of[0].operation) {
     case operation::broadcast: return expect_broadcast(of, random);
     case operation::reduce:
@@ -181,7 +181,7 @@ expected expect(std::span<const shape> of, std::mt19937& random) {
 }
 
 // Of operations that have elements.
-std::string find_cut_element(std::span<const schedule> all, const shape& of) {
+std::string find_cut_element(std::span<const schedule> all, const collective_args& of) {
   switch (of.operation) {
     case operation::broadcast:
     case operation::reduce:
@@ -202,11 +202,11 @@ std::string find_cut_element(std::span<const schedule> all, const shape& of) {
 
 }  // namespace
 
-std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random) {
+std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random) {
   return check(which, of, random, of[0].is_commutative ? operands::commute : operands::are_in_order);
 }
 
-std::string check(const algorithm& which, std::span<const shape> of, std::mt19937& random, operands by) {
+std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random, operands by) {
   element_bytes_now = of[0].element_bytes;
   operands_now = by;
   const expected all = expect(of, random);
@@ -234,8 +234,8 @@ std::string check(const algorithm& which, std::span<const shape> of, std::mt1993
   return {};
 }
 
-std::string check(const algorithm& which, const shape& of, std::mt19937& random) {
-  std::vector<shape> all(of.size, of);
+std::string check(const algorithm& which, const collective_args& of, std::mt19937& random) {
+  std::vector<collective_args> all(of.size, of);
   for (std::uint32_t rank = 0; rank < of.size; ++rank) all[rank].rank = rank;
   return check(which, all, random);
 }

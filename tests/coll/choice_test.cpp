@@ -16,9 +16,9 @@ namespace {
 
 using coll::choice;
 using coll::chosen_by;
-using coll::shape;
+using coll::collective_args;
 
-shape sum_of(std::uint64_t bytes, std::uint32_t size, bool is_commutative = true) {
+collective_args sum_of(std::uint64_t bytes, std::uint32_t size, bool is_commutative = true) {
   return {.operation = collective_operation::allreduce,
           .size = size,
           .block_bytes = bytes,
@@ -26,7 +26,7 @@ shape sum_of(std::uint64_t bytes, std::uint32_t size, bool is_commutative = true
           .is_commutative = is_commutative};
 }
 
-std::string refusal(const shape& of, std::string_view wanted, std::string_view setting) {
+std::string refusal(const collective_args& of, std::string_view wanted, std::string_view setting) {
   try {
     static_cast<void>(coll::choose(of, wanted, setting));
   } catch (const error& why) {
@@ -38,22 +38,22 @@ std::string refusal(const shape& of, std::string_view wanted, std::string_view s
 
 TEST(choice_of_algorithm, is_the_calls_then_the_settings_then_the_rules) {
   const choice called = coll::choose(sum_of(8, 4), "rabenseifner", "barrier:tree,allreduce:ring");
-  EXPECT_EQ(called.how->name, "rabenseifner");
+  EXPECT_EQ(called.algorithm->name, "rabenseifner");
   EXPECT_EQ(called.why, chosen_by::call);
   const choice set = coll::choose(sum_of(8, 4), {}, "barrier:tree,allreduce:ring");
-  EXPECT_EQ(set.how->name, "ring");
+  EXPECT_EQ(set.algorithm->name, "ring");
   EXPECT_EQ(set.why, chosen_by::setting);
   EXPECT_TRUE(set.unable.empty());
   const choice ruled = coll::choose(sum_of(8, 4), {}, "barrier:tree,reduce:chain");
   EXPECT_EQ(ruled.why, chosen_by::rule);
-  EXPECT_EQ(ruled.how, coll::choose(sum_of(8, 4), {}, {}).how);
+  EXPECT_EQ(ruled.algorithm, coll::choose(sum_of(8, 4), {}, {}).algorithm);
   EXPECT_TRUE(ruled.unable.empty());
 }
 
 TEST(choice_of_algorithm, is_the_rules_where_the_settings_algorithm_can_not_do_it) {
-  const shape of = sum_of(1024, 4, false);
+  const collective_args of = sum_of(1024, 4, false);
   const choice chosen = coll::choose(of, {}, "allreduce:ring");
-  EXPECT_EQ(chosen.how, coll::choose(of, {}, {}).how);
+  EXPECT_EQ(chosen.algorithm, coll::choose(of, {}, {}).algorithm);
   EXPECT_EQ(chosen.why, chosen_by::rule);
   EXPECT_EQ(chosen.unable, "ring");
   EXPECT_NE(coll::reason_of(chosen).find("WEFT_COLL names ring, which can't do this"), std::string::npos);
@@ -65,23 +65,24 @@ TEST(choice_of_algorithm, is_the_rules_where_the_settings_algorithm_can_not_do_i
 }
 
 TEST(choice_of_algorithm, of_few_ranks_that_share_cores_lets_one_rank_do_more_so_that_others_wait_less) {
-  shape of = sum_of(64 * 1024, 4);
-  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
-  of.is_crowded = true;
+  collective_args of = sum_of(64 * 1024, 4);
+  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
+  of.is_oversubscribed = true;
   const choice chosen = coll::choose(of, {}, {});
-  EXPECT_EQ(chosen.how->name, "linear");
+  EXPECT_EQ(chosen.algorithm->name, "linear");
   EXPECT_EQ(coll::reason_of(chosen), "the rule for blocks of up to 262144 bytes where up to 8 ranks share cores");
   of.size = 9;
-  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
+  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
   of.size = 4;
   of.block_bytes = 1024 * 1024;
-  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "rabenseifner");
+  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
 }
 
 TEST(choice_of_algorithm, is_the_first_that_can_where_no_rule_fits) {
   const std::uint64_t bytes[] = {8, 16}, offsets[] = {0, 8};
-  shape of{.operation = collective_operation::scatter, .size = 2, .in_blocks = {bytes, offsets}, .root_has_list = true};
-  EXPECT_EQ(coll::choose(of, {}, {}).how->name, "linear");
+  collective_args of{
+      .operation = collective_operation::scatter, .size = 2, .in_blocks = {bytes, offsets}, .root_has_list = true};
+  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "linear");
   EXPECT_EQ(coll::text_of(of), "scatter of blocks of different sizes among 2 members");
   EXPECT_EQ(coll::text_of(sum_of(1, 1)), "allreduce of 1 byte among 1 member");
 }

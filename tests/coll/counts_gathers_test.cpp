@@ -122,7 +122,7 @@ const algorithm* find(operation kind, std::string_view name) {
   return nullptr;
 }
 
-void expect_costs(const algorithm& which, const shape& of, const costs& expected) {
+void expect_costs(const algorithm& which, const collective_args& of, const costs& expected) {
   const counts counted = count(which, of);
   EXPECT_EQ(counted.wrong, "");
   EXPECT_EQ(counted.rounds, expected.rounds);
@@ -136,7 +136,7 @@ TEST(coll_counts_gathers, are_those_of_the_literature) {
     const algorithm* const which = find(each.kind, each.name);
     ASSERT_NE(which, nullptr) << each.name;
     for (const std::uint32_t n : sizes(each.of(1024).messages)) {
-      const shape of{.operation = each.kind, .size = n, .block_bytes = block_bytes, .element_bytes = 8};
+      const collective_args of{.operation = each.kind, .size = n, .block_bytes = block_bytes, .element_bytes = 8};
       if (which->can != nullptr && !which->can(of)) continue;
       SCOPED_TRACE(testing::Message() << name_of(each.kind) << ' ' << each.name << ", " << n << " ranks");
       expect_costs(*which, of, each.of(n));
@@ -151,7 +151,7 @@ TEST(coll_counts_gathers, do_not_depend_on_the_root) {
     for (const std::uint32_t n : {2U, 3U, 8U, 13U, 32U, 100U}) {
       for (std::uint32_t root = 0; root < n; ++root) {
         SCOPED_TRACE(testing::Message() << name_of(each.kind) << ' ' << each.name << ", " << n << ", root " << root);
-        const shape of{.operation = each.kind, .size = n, .root = root, .block_bytes = block_bytes};
+        const collective_args of{.operation = each.kind, .size = n, .root = root, .block_bytes = block_bytes};
         expect_costs(*find(each.kind, each.name), of, each.of(n));
       }
     }
@@ -166,7 +166,8 @@ TEST(coll_counts_gathers, blocks_of_trees_and_of_bruck_move_half_of_log2_n_times
 // Two ranks exchange at a time, and need memory for one block.
 TEST(coll_counts_gathers, pairwise_alltoall_in_place_takes_at_most_one_round_more) {
   for (std::uint32_t n = 2; n <= 100; ++n) {
-    const shape of{.operation = operation::alltoall, .size = n, .block_bytes = block_bytes, .is_inplace = true};
+    const collective_args of{
+        .operation = operation::alltoall, .size = n, .block_bytes = block_bytes, .is_inplace = true};
     const counts counted = count(*find(operation::alltoall, "pairwise"), of);
     EXPECT_EQ(counted.wrong, "");
     EXPECT_EQ(counted.rounds, std::has_single_bit(n) ? n - 1 : n) << n;
@@ -185,11 +186,11 @@ TEST(coll_counts_gathers, blocks_of_0_bytes_are_no_messages) {
     for (std::uint32_t rank = 0; rank < n; ++rank) {
       std::vector<std::uint64_t> bytes(n), offsets(n);
       bytes[(rank + 1) % n] = bytes[(rank + n - 1) % n] = 64;
-      const shape of{.operation = operation::alltoall,
-                     .rank = rank,
-                     .size = n,
-                     .in_blocks = {bytes, offsets},
-                     .out_blocks = {bytes, offsets}};
+      const collective_args of{.operation = operation::alltoall,
+                               .rank = rank,
+                               .size = n,
+                               .in_blocks = {bytes, offsets},
+                               .out_blocks = {bytes, offsets}};
       find(operation::alltoall, name)->make(all[rank], of);
     }
     const counts counted = count(all);

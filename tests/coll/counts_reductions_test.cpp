@@ -135,15 +135,15 @@ const algorithm& algorithm_of(operation kind, std::string_view name) {
 }
 
 // Bytes that can be cut into n parts, p parts and segments.
-shape shape_of(operation kind, std::uint32_t n) {
-  shape out{.operation = kind, .size = n, .element_bytes = 8};
+collective_args args_of(operation kind, std::uint32_t n) {
+  collective_args out{.operation = kind, .size = n, .element_bytes = 8};
   out.block_bytes = std::uint64_t{out.element_bytes} * segments * n * std::bit_floor(n);
   out.segment_bytes = out.block_bytes / segments;
   return out;
 }
 
 counts count_of(operation kind, std::string_view name, std::uint32_t n) {
-  return count(algorithm_of(kind, name), shape_of(kind, n));
+  return count(algorithm_of(kind, name), args_of(kind, n));
 }
 
 TEST(coll_counts_of_reductions, equal_the_formulas_of_the_literature) {
@@ -156,7 +156,7 @@ TEST(coll_counts_of_reductions, equal_the_formulas_of_the_literature) {
                              .r = n - p,
                              .log_p = static_cast<std::uint64_t>(std::countr_zero(p)),
                              .ceil_log = static_cast<std::uint64_t>(std::bit_width(n - 1)),
-                             .bytes = shape_of(each.kind, n).block_bytes};
+                             .bytes = args_of(each.kind, n).block_bytes};
       const cost expected = each.of(of);
       const counts counted = count_of(each.kind, each.name, n);
       SCOPED_TRACE(std::string{name_of(each.kind)} + ' ' + std::string{each.name} + ' ' + std::to_string(n));
@@ -175,7 +175,7 @@ TEST(coll_counts_of_reductions, sizes_between_the_powers_cost_no_more_than_their
     const counts k_nomial = count_of(operation::broadcast, "k-nomial", n);
     EXPECT_LE(k_nomial.rounds, 3 * ((ceil_log + 1) / 2)) << n;
     EXPECT_EQ(k_nomial.messages, n - 1) << n;
-    const std::uint64_t bytes = shape_of(operation::broadcast, n).block_bytes;
+    const std::uint64_t bytes = args_of(operation::broadcast, n).block_bytes;
     EXPECT_EQ(k_nomial.bytes, (n - 1) * bytes) << n;
     const counts halving = count_of(operation::reduce_scatter, "recursive-halving", n);
     const std::uint64_t p = std::bit_floor(n), r = n - p;
@@ -193,12 +193,12 @@ TEST(coll_counts_of_reductions, sizes_between_the_powers_cost_no_more_than_their
 TEST(coll_counts_of_reductions, bytes_have_64_bits) {
   const node_map nodes = test::nodes_of(6, 2);
   for (const algorithm& each : algorithms()) {
-    const shape of{.operation = each.operation,
-                   .size = 6,
-                   .root = 4,
-                   .block_bytes = 3 * (std::uint64_t{1} << 40),
-                   .element_bytes = 8,
-                   .nodes = &nodes};
+    const collective_args of{.operation = each.operation,
+                             .size = 6,
+                             .root = 4,
+                             .block_bytes = 3 * (std::uint64_t{1} << 40),
+                             .element_bytes = 8,
+                             .nodes = &nodes};
     if (each.can != nullptr && !each.can(of)) continue;
     const counts counted = count(each, of);
     EXPECT_EQ(counted.wrong, "");
@@ -210,7 +210,7 @@ TEST(coll_counts_of_reductions, bytes_have_64_bits) {
 
 // Of another root than rank 0.
 TEST(coll_counts_of_reductions, order_of_ranks_costs_a_binomial_reduce_one_message_more) {
-  shape of = shape_of(operation::reduce, 11);
+  collective_args of = args_of(operation::reduce, 11);
   of.root = 3;
   of.is_commutative = false;
   const counts counted = count(algorithm_of(operation::reduce, "binomial"), of);

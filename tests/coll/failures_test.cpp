@@ -123,12 +123,12 @@ TEST(collectives_of_ended_ranks, end_with_errors_by_every_algorithm) {
       std::size_t tried = how == form::posted ? 1 : 0;
       for (const coll::algorithm& each : coll::algorithms()) {
         const std::size_t count = tried++ % 2 == 0 ? 1 : 3000;
-        const coll::shape shape{.operation = each.operation,
-                                .rank = rt.rank(),
-                                .size = ranks,
-                                .block_bytes = count * 8,
-                                .element_bytes = 8};
-        if (each.can == nullptr || each.can(shape)) expect_end(all, each, count, how);
+        const coll::collective_args args{.operation = each.operation,
+                                         .rank = rt.rank(),
+                                         .size = ranks,
+                                         .block_bytes = count * 8,
+                                         .element_bytes = 8};
+        if (each.can == nullptr || each.can(args)) expect_end(all, each, count, how);
       }
     });
   }

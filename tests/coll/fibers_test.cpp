@@ -53,9 +53,9 @@ TEST(collectives_of_fibers, suspend_them) {
 // Rank 0 waits in two short broadcasts of one group, each in a fiber of its own, and the message of the second one is
 // first: rank 1 begins only once rank 0 has it.
 TEST(collectives_of_fibers, wait_for_their_own_messages) {
-  for (const bool is_crowded : {false, true}) {
+  for (const bool is_oversubscribed : {false, true}) {
     test::local_job{3}.run([&](runtime& rt) {
-      test::local_job::assume_beyond_processors(rt, is_crowded);
+      test::local_job::assume_beyond_processors(rt, is_oversubscribed);
       device* const served[] = {&rt.default_device()};
       group all = rt.world().dup();
       group gate = rt.world().dup();

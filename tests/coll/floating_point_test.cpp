@@ -41,11 +41,11 @@ bool is_tried(const coll::algorithm& which) {
     case collective_operation::exscan: break;
     default: return false;
   }
-  const coll::shape of{.operation = which.operation,
-                       .size = members,
-                       .root = 2,
-                       .block_bytes = count * sizeof(float),
-                       .element_bytes = sizeof(float)};
+  const coll::collective_args of{.operation = which.operation,
+                                 .size = members,
+                                 .root = 2,
+                                 .block_bytes = count * sizeof(float),
+                                 .element_bytes = sizeof(float)};
   return which.can == nullptr || which.can(of);
 }
 

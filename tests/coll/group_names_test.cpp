@@ -58,7 +58,7 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
       if (keeps) kept.push_back(each);
     }
     collective::barrier().run(all);
-    if (rt.rank() == 0) group_store::of(rt).names().count_from(numbers);
+    if (rt.rank() == 0) group_store::instance(rt).names().count_from(numbers);
     std::vector<group> again;
     const auto expect_numbers_of = [&](group made) {
       // All members have one name, and a collective in it works.
@@ -71,7 +71,7 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
     // Numbers 0, 2, 4 and 6 live at rank 1, and 3 at rank 2.
     expect_numbers_of(all.dup());
     for (const std::uint32_t each : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U})
-      EXPECT_TRUE(group_store::of(rt).names().lives({0, each}) ==
+      EXPECT_TRUE(group_store::instance(rt).names().lives({0, each}) ==
                   (each == 1 || (rt.rank() == 0 && each == 0) || (rt.rank() == 1 && each % 2 == 0) ||
                    (rt.rank() == 2 && each == 3)))
           << each;
@@ -80,8 +80,8 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
     group half = all.split(rt.rank() == 2 ? 1 : 0);
     if (rt.rank() != 2) expect_numbers_of(half);
     if (rt.rank() == 1) {
-      EXPECT_TRUE(group_store::of(rt).names().lives({0, 3}));
-      EXPECT_TRUE(group_store::of(rt).names().lives({0, 5}));
+      EXPECT_TRUE(group_store::instance(rt).names().lives({0, 3}));
+      EXPECT_TRUE(group_store::instance(rt).names().lives({0, 5}));
     }
     collective::barrier().run(all);
   });
@@ -141,7 +141,7 @@ TEST(group_names, of_more_groups_than_there_are_numbers_are_given) {
       group each = all.dup();
       ASSERT_EQ(each.size(), 1U);
     }
-    EXPECT_TRUE(group_store::of(rt).names().lives({0, 0}));
+    EXPECT_TRUE(group_store::instance(rt).names().lives({0, 0}));
   });
 }
 

@@ -166,14 +166,14 @@ void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_opt
                      .is_inplace = random() % 2 == 0,
                      .is_named = random() % 3 != 0};
       const std::uint64_t content = random();
-      const coll::shape shape{.operation = how.operation,
-                              .size = of.size,
-                              .root = of.root,
-                              .block_bytes = of.block,
-                              .element_bytes = word,
-                              .is_commutative = of.is_commutative,
-                              .is_inplace = of.is_inplace};
-      if (how.can == nullptr || how.can(shape)) compare(all, of, kinds, content);
+      const coll::collective_args args{.operation = how.operation,
+                                       .size = of.size,
+                                       .root = of.root,
+                                       .block_bytes = of.block,
+                                       .element_bytes = word,
+                                       .is_commutative = of.is_commutative,
+                                       .is_inplace = of.is_inplace};
+      if (how.can == nullptr || how.can(args)) compare(all, of, kinds, content);
     }
   }
 }

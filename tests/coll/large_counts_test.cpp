@@ -22,7 +22,7 @@ constexpr unsigned shift = 22;
 struct extents {
   std::array<std::uint64_t, 3> bytes{};  // by location
 };
-extents extents_of(const algorithm& which, shape of, std::uint32_t rank) {
+extents extents_of(const algorithm& which, collective_args of, std::uint32_t rank) {
   of.rank = rank;
   schedule steps;
   which.make(steps, of);
@@ -30,7 +30,7 @@ extents extents_of(const algorithm& which, shape of, std::uint32_t rank) {
   for (const step& each : steps.steps()) {
     for (const part& one : {each.from, each.into}) {
       if (one.bytes == 0) continue;
-      std::uint64_t& end = out.bytes[static_cast<std::size_t>(one.at)];
+      std::uint64_t& end = out.bytes[static_cast<std::size_t>(one.location)];
       end = std::max(end, one.offset + one.bytes);
     }
   }
@@ -41,16 +41,16 @@ extents extents_of(const algorithm& which, shape of, std::uint32_t rank) {
 TEST(coll_counts, grow_with_blocks_beyond_32_bits) {
   for (const algorithm& each : algorithms()) {
     for (std::uint32_t size = 1; size <= 9; ++size) {
-      shape of{.operation = each.operation, .size = size, .block_bytes = small_block, .element_bytes = 8};
+      collective_args of{.operation = each.operation, .size = size, .block_bytes = small_block, .element_bytes = 8};
       if (each.can != nullptr && !each.can(of)) continue;
-      shape large = of;
+      collective_args large = of;
       large.block_bytes <<= shift;
       const counts few = count(each, of), many = count(each, large);
       EXPECT_EQ(many.wrong, "") << each.name;
       EXPECT_EQ(many.bytes, few.bytes << shift) << name_of(each.operation) << ' ' << each.name << ", " << size;
       for (const std::uint32_t rank : {0U, size - 1}) {
         const extents near = extents_of(each, of, rank), far = extents_of(each, large, rank);
-        for (const location at : {location::in, location::out}) {
+        for (const location at : {location::input, location::output}) {
           EXPECT_EQ(far.bytes[static_cast<std::size_t>(at)], near.bytes[static_cast<std::size_t>(at)] << shift)
               << name_of(each.operation) << ' ' << each.name << ", " << size;
         }

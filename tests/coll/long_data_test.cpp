@@ -111,7 +111,7 @@ TEST(long_data_in_schedules, is_never_held_in_between) {
       std::vector<std::uint64_t> bytes(size, mib), offsets(size);
       for (std::uint32_t i = 0; i < size; ++i) offsets[i] = (size - 1 - i) * mib;
       for (const bool has_lists : {false, true}) {
-        coll::shape of{.operation = which, .size = size, .root = size / 2, .block_bytes = mib};
+        coll::collective_args of{.operation = which, .size = size, .root = size / 2, .block_bytes = mib};
         if (has_lists && which == operation::broadcast) continue;
         if (has_lists) {
           of.block_bytes = 0;
@@ -123,12 +123,12 @@ TEST(long_data_in_schedules, is_never_held_in_between) {
         const coll::choice chosen = coll::choose(of, {}, {});
         for (of.rank = 0; of.rank < size; ++of.rank) {
           coll::schedule steps;
-          chosen.how->make(steps, of);
-          SCOPED_TRACE(coll::text_of(of) + ": " + std::string{chosen.how->name});
+          chosen.algorithm->make(steps, of);
+          SCOPED_TRACE(coll::text_of(of) + ": " + std::string{chosen.algorithm->name});
           std::uint64_t copied = 0;
           for (const coll::step& each : steps.steps()) {
-            EXPECT_TRUE(each.action != coll::action::send || each.from.at != location::temporary);
-            EXPECT_TRUE(each.action != coll::action::receive || each.into.at == location::out);
+            EXPECT_TRUE(each.action != coll::action::send || each.from.location != location::temporary);
+            EXPECT_TRUE(each.action != coll::action::receive || each.into.location == location::output);
             if (each.action == coll::action::copy) copied += each.into.bytes;
           }
           EXPECT_LE(copied, mib);

@@ -119,9 +119,9 @@ class mixing_member {
 
 void mix_forms(std::uint32_t ranks, int rounds, std::uint64_t seed, const runtime_options& options = {}) {
   test::local_job{ranks, options}.run([&](runtime& rt) {
-    for (const bool is_crowded : {false, true}) {
-      test::local_job::assume_beyond_processors(rt, is_crowded);
-      mixing_member mine{rt.world().dup(), seed + 100 * ranks + (is_crowded ? 50 : 0)};
+    for (const bool is_oversubscribed : {false, true}) {
+      test::local_job::assume_beyond_processors(rt, is_oversubscribed);
+      mixing_member mine{rt.world().dup(), seed + 100 * ranks + (is_oversubscribed ? 50 : 0)};
       for (int round = 0; round < rounds; ++round) mine.carry_out_each();
     }
   });

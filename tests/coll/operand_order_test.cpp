@@ -24,10 +24,10 @@ namespace weft {
 namespace {
 
 using coll::algorithm;
-using coll::shape;
+using coll::collective_args;
 
 // Algorithms that combine from another rank than the first on, or ranks that are no neighbours.
-bool keeps_order(const algorithm& which, const shape& of) {
+bool keeps_order(const algorithm& which, const collective_args& of) {
   if (which.name == "ring") return of.size <= 1;
   if (which.operation == collective_operation::reduce && which.name != "linear" && which.name != "rabenseifner")
     return of.root == 0;
@@ -40,22 +40,22 @@ bool reduces(const algorithm& which) {
          which.operation == collective_operation::exscan;
 }
 
-// Calls `body` with the shapes of all ranks, some of them in place.
+// Calls `body` with the arguments of all ranks, some of them in place.
 template <class Body>
-void for_each_shape(const algorithm& which, std::mt19937& random, const Body& body) {
+void for_each_args(const algorithm& which, std::mt19937& random, const Body& body) {
   constexpr std::uint32_t most = test::under_sanitizer ? 6 : 12;
   for (std::uint32_t size = 1; size <= most; ++size) {
     const coll::node_map nodes = coll::test::nodes_of(size, 2 + size % 3);
     for (const std::uint32_t root : {0U, size - 1}) {
       for (const std::uint64_t elements : {1, 3, 64}) {
-        shape of{.operation = which.operation,
-                 .size = size,
-                 .root = root,
-                 .block_bytes = elements * 8,
-                 .element_bytes = 8,
-                 .nodes = &nodes};
+        collective_args of{.operation = which.operation,
+                           .size = size,
+                           .root = root,
+                           .block_bytes = elements * 8,
+                           .element_bytes = 8,
+                           .nodes = &nodes};
         if (which.can != nullptr && !which.can(of)) continue;
-        std::vector<shape> all(size, of);
+        std::vector<collective_args> all(size, of);
         for (std::uint32_t rank = 0; rank < size; ++rank) {
           all[rank].rank = rank;
           all[rank].is_inplace = random() % 2 == 0;
@@ -70,7 +70,7 @@ TEST(order_of_operands, is_that_of_ranks_where_an_operation_commutes) {
   std::mt19937 random{static_cast<std::uint32_t>(test::random_seed())};
   for (const algorithm& which : coll::algorithms()) {
     if (!reduces(which)) continue;
-    for_each_shape(which, random, [&](std::span<const shape> of) {
+    for_each_args(which, random, [&](std::span<const collective_args> of) {
       if (!keeps_order(which, of[0])) return;
       EXPECT_EQ(coll::test::check(which, of, random, coll::test::operands::are_in_order), "")
           << name_of(which.operation) << ' ' << which.name << ", " << of.size() << " ranks, root " << of[0].root << ", "
@@ -83,7 +83,7 @@ TEST(order_of_operands, and_brackets_are_one_for_all_ranks_of_an_allreduce) {
   std::mt19937 random{static_cast<std::uint32_t>(test::random_seed())};
   for (const algorithm& which : coll::algorithms()) {
     if (which.operation != collective_operation::allreduce) continue;
-    for_each_shape(which, random, [&](std::span<const shape> of) {
+    for_each_args(which, random, [&](std::span<const collective_args> of) {
       EXPECT_EQ(coll::test::check(which, of, random, coll::test::operands::have_brackets), "")
           << which.name << ", " << of.size() << " ranks, " << of[0].block_bytes << " bytes";
     });
@@ -168,8 +168,8 @@ template <class Element, class... Callables>
 void expect_same_bits_of_all(std::uint32_t ranks, const char* type) {
   std::vector<std::vector<Element>> of_ranks(ranks);
   test::local_job{ranks}.run([&](runtime& rt) {
-    for (const bool is_crowded : {false, true}) {
-      test::local_job::assume_beyond_processors(rt, is_crowded);
+    for (const bool is_oversubscribed : {false, true}) {
+      test::local_job::assume_beyond_processors(rt, is_oversubscribed);
       group all = rt.world().dup();
       for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{77}, 3000 / sizeof(Element)})
         (expect_same_bits<Element, Callables>(all, of_ranks, count, {}, type), ...);

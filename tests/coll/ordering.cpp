@@ -73,8 +73,8 @@ class orders {
 };
 
 bool overlap(const part& one, const part& other) {
-  return one.at == other.at && one.bytes != 0 && other.bytes != 0 && one.offset < other.offset + other.bytes &&
-         other.offset < one.offset + one.bytes;
+  return one.location == other.location && one.bytes != 0 && other.bytes != 0 &&
+         one.offset < other.offset + other.bytes && other.offset < one.offset + one.bytes;
 }
 
 // `from` and `into` are empty where a step has none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Broadcast and reductions against the oracle, for random shapes: elements of different sizes, blocks with gaps between
-// them and in any order, in place or not, short segments, 1 to 33 ranks on one node or several.
+// Broadcast and reductions against the oracle, for random arguments: elements of different sizes, blocks with gaps
+// between them and in any order, in place or not, short segments, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr int reductions_of_each = weft::test::under_sanitizer ? 40 : 250;
 
 struct random_reduction {
-  std::vector<shape> all;  // by rank
+  std::vector<collective_args> all;  // by rank
   std::vector<std::uint64_t> bytes;
   std::vector<std::vector<std::uint64_t>> offsets;
   std::shared_ptr<node_map> nodes;
@@ -28,14 +28,14 @@ std::uint64_t up_to(std::mt19937& random, std::uint64_t most) { return random() 
 
 // Blocks of one size for all ranks, which lie elsewhere at each.
 void give_lists_for_reduce_scatter(random_reduction& to, std::mt19937& random) {
-  const shape& of = to.all[0];
+  const collective_args& of = to.all[0];
   const bool has_gaps = random() % 2 == 0, is_sparse = random() % 3 == 0;
   for (std::uint64_t& each : to.bytes = std::vector<std::uint64_t>(of.size))
     each = is_sparse && random() % 4 != 0 ? 0 : up_to(random, 9) * of.element_bytes;
   to.offsets.resize(of.size);
   std::vector<std::uint32_t> order(of.size);
   std::iota(order.begin(), order.end(), 0);
-  for (shape& each : to.all) {
+  for (collective_args& each : to.all) {
     std::vector<std::uint64_t>& offsets = to.offsets[each.rank];
     offsets.resize(of.size);
     if (has_gaps) std::ranges::shuffle(order, random);
@@ -50,7 +50,7 @@ void give_lists_for_reduce_scatter(random_reduction& to, std::mt19937& random) {
 
 random_reduction make_random_reduction(operation which, std::mt19937& random) {
   constexpr std::uint64_t element_sizes[] = {1, 3, 8, 8, 24};
-  shape of{.operation = which, .element_bytes = element_sizes[random() % 5]};
+  collective_args of{.operation = which, .element_bytes = element_sizes[random() % 5]};
   of.size = 1 + static_cast<std::uint32_t>(up_to(random, random() % 16 == 0 ? 32 : 9));
   of.root = static_cast<std::uint32_t>(up_to(random, of.size - 1));
   of.block_bytes = up_to(random, random() % 2 == 0 ? 4 : 70) * of.element_bytes;
@@ -58,8 +58,8 @@ random_reduction make_random_reduction(operation which, std::mt19937& random) {
   of.is_commutative = random() % 2 == 0;
   const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
   of.nodes = nodes.get();
-  of.is_crowded = random() % 2 == 0;
-  random_reduction out{std::vector<shape>(of.size, of), {}, {}, nodes};
+  of.is_oversubscribed = random() % 2 == 0;
+  random_reduction out{std::vector<collective_args>(of.size, of), {}, {}, nodes};
   const bool mixes = random() % 4 == 0, is_inplace = random() % 2 == 0;
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
@@ -80,7 +80,7 @@ TEST(coll_random_reductions, give_what_the_oracle_gives) {
     if (!is_reduction(each.operation)) continue;
     for (int tried = 0; tried < reductions_of_each;) {
       const random_reduction of = make_random_reduction(each.operation, random);
-      const shape& one = of.all[0];
+      const collective_args& one = of.all[0];
       if (each.can != nullptr && !each.can(one)) continue;
       ++tried;
       ASSERT_EQ(test::check(each, of.all, random), "")

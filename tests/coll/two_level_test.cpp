@@ -42,14 +42,14 @@ TEST(coll_nodes, have_two_levels_unless_all_members_are_on_one_or_each_is_alone)
   EXPECT_TRUE((node_map{numbers{3, 1, 3}}.has_two_levels()));
 }
 
-std::string_view chosen(const shape& of) { return choose(of, {}, {}).how->name; }
+std::string_view chosen(const collective_args& of) { return choose(of, {}, {}).algorithm->name; }
 
 TEST(coll_two_levels, are_chosen_for_groups_on_several_nodes) {
   const node_map in_order = test::nodes_of(6, 2), mixed{numbers{0, 1, 0, 1, 0, 1}}, one = test::nodes_of(6, 6);
   for (const operation each :
        {operation::barrier, operation::broadcast, operation::reduce, operation::allreduce, operation::allgather}) {
     for (const std::uint64_t bytes : {8ULL, 1ULL << 20}) {
-      shape of{.operation = each, .size = 6, .block_bytes = bytes, .element_bytes = 8, .nodes = &in_order};
+      collective_args of{.operation = each, .size = 6, .block_bytes = bytes, .element_bytes = 8, .nodes = &in_order};
       EXPECT_EQ(chosen(of), "two-level") << name_of(each);
       of.is_commutative = false;
       EXPECT_EQ(chosen(of), "two-level") << name_of(each);
@@ -92,9 +92,9 @@ std::vector<expected_phase> phases_of(operation which, std::uint64_t m, std::uin
 }
 
 // Bytes and messages between nodes, in the schedules themselves.
-counts between_nodes(const shape& of) {
+counts between_nodes(const collective_args& of) {
   counts out;
-  shape mine = of;
+  collective_args mine = of;
   for (mine.rank = 0; mine.rank < of.size; ++mine.rank) {
     schedule steps;
     two_level(of.operation).make(steps, mine);
@@ -111,9 +111,10 @@ TEST(coll_two_levels, have_a_barrier_whose_signals_go_up_and_down_the_nodes) {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 8U, 16U, 128U}) {
     for (const std::uint32_t q : {2U, 3U, 4U, 8U}) {
       const node_map map = test::nodes_of(nodes * q, q);
-      const shape of{.operation = operation::barrier, .size = nodes * q, .nodes = &map};
-      const shape leaders{.operation = operation::barrier, .size = nodes};
-      const counts counted = count(two_level(of.operation), of), between = count(*choose(leaders, {}, {}).how, leaders);
+      const collective_args of{.operation = operation::barrier, .size = nodes * q, .nodes = &map};
+      const collective_args leaders{.operation = operation::barrier, .size = nodes};
+      const counts counted = count(two_level(of.operation), of),
+                   between = count(*choose(leaders, {}, {}).algorithm, leaders);
       EXPECT_EQ(counted.wrong, "");
       EXPECT_EQ(counted.rounds, 2 * static_cast<std::uint32_t>(std::bit_width(q - 1)) + between.rounds);
       EXPECT_EQ(counted.messages, 2 * nodes * (q - 1) + between.messages);
@@ -125,16 +126,16 @@ TEST(coll_two_levels, have_a_barrier_whose_signals_go_up_and_down_the_nodes) {
 // `q` ranks on each of N nodes.
 void expect_costs_of_phases(operation which, std::uint32_t nodes, std::uint32_t q, std::uint64_t m) {
   const node_map map = test::nodes_of(nodes * q, q);
-  const shape of{.operation = which, .size = nodes * q, .block_bytes = m, .element_bytes = 8, .nodes = &map};
+  const collective_args of{.operation = which, .size = nodes * q, .block_bytes = m, .element_bytes = 8, .nodes = &map};
   SCOPED_TRACE(testing::Message() << name_of(which) << " of " << m << " bytes, " << nodes << " nodes of " << q);
   counts expected;
   counts expected_between;
   for (const expected_phase& each : phases_of(which, m, of.size, q)) {
-    const shape inner{.operation = each.which,
-                      .size = each.is_between ? nodes : q,
-                      .block_bytes = each.block_bytes,
-                      .element_bytes = 8};
-    const counts one = count(*choose(inner, {}, {}).how, inner);
+    const collective_args inner{.operation = each.which,
+                                .size = each.is_between ? nodes : q,
+                                .block_bytes = each.block_bytes,
+                                .element_bytes = 8};
+    const counts one = count(*choose(inner, {}, {}).algorithm, inner);
     const std::uint32_t times = each.is_between ? 1 : nodes;
     expected.rounds += one.rounds;
     expected.messages += times * one.messages;
@@ -168,7 +169,7 @@ TEST(coll_two_levels, cost_what_their_phases_cost_one_after_the_other) {
 TEST(coll_two_levels, send_no_more_between_nodes_where_nodes_have_more_ranks) {
   for (const operation which : {operation::broadcast, operation::reduce, operation::allreduce}) {
     const node_map few = test::nodes_of(8, 2), many = test::nodes_of(64, 16);
-    shape of{.operation = which, .size = 8, .block_bytes = 1 << 20, .element_bytes = 8, .nodes = &few};
+    collective_args of{.operation = which, .size = 8, .block_bytes = 1 << 20, .element_bytes = 8, .nodes = &few};
     const counts with_few = between_nodes(of);
     of.size = 64;
     of.nodes = &many;

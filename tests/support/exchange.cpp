@@ -90,13 +90,13 @@ exchange any_exchange(std::mt19937& random, std::uint32_t number, std::uint32_t 
                  .count = about + random() % 3 - (about == 0 ? 0 : 1),
                  .kind = &kind,
                  .is_inplace = random() % 3 == 0};
-    const coll::shape shape{.operation = one.operation,
-                            .size = size,
-                            .root = out.root,
-                            .block_bytes = out.block_bytes(),
-                            .element_bytes = kind.how.element_bytes,
-                            .is_commutative = kind.how.is_commutative};
-    if (one.can != nullptr && !one.can(shape)) continue;
+    const coll::collective_args args{.operation = one.operation,
+                                     .size = size,
+                                     .root = out.root,
+                                     .block_bytes = out.block_bytes(),
+                                     .element_bytes = kind.how.element_bytes,
+                                     .is_commutative = kind.how.is_commutative};
+    if (one.can != nullptr && !one.can(args)) continue;
     if (random() % 2 == 0) out.algorithm = {};
     return out;
   }

@@ -12,16 +12,16 @@
 
 namespace weft::coll {
 
-void binomial_broadcast(schedule& out, const shape& of) {
-  const std::uint32_t mine = relative_rank(of);
-  const std::uint64_t bytes = of.block_bytes;
-  const part from{mine == 0 ? location::in : location::out, 0, bytes};
-  const std::uint32_t width = std::bit_ceil(of.size);
+void binomial_broadcast(schedule& out, const collective_args& args) {
+  const std::uint32_t mine = relative_rank(args);
+  const std::uint64_t bytes = args.block_bytes;
+  const part from{mine == 0 ? location::input : location::output, 0, bytes};
+  const std::uint32_t width = std::bit_ceil(args.size);
   const std::uint32_t lowest = mine == 0 ? width : mine & -mine;
   step_ref received;
-  if (mine != 0) received = out.receive(rank_of_relative(of, mine - lowest), 0, {location::out, 0, bytes});
+  if (mine != 0) received = out.receive(rank_of_relative(args, mine - lowest), 0, {location::output, 0, bytes});
   for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
-    if (mine + bit < of.size) out.send(rank_of_relative(of, mine + bit), 0, from, {received});
+    if (mine + bit < args.size) out.send(rank_of_relative(args, mine + bit), 0, from, {received});
   }
 }
 

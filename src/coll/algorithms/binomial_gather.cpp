@@ -15,10 +15,10 @@ namespace weft::coll {
 
 namespace {
 
-void gather_at_root(schedule& out, const shape& of) {
-  for (std::uint32_t child = 1; child < of.size; child *= 2) {
-    const std::uint32_t rank = rank_of_relative(of, child);
-    const run_of_blocks into = blocks_from(location::out, of, rank, std::min(child, of.size - child));
+void gather_at_root(schedule& out, const collective_args& args) {
+  for (std::uint32_t child = 1; child < args.size; child *= 2) {
+    const std::uint32_t rank = rank_of_relative(args, child);
+    const run_of_blocks into = blocks_from(location::output, args, rank, std::min(child, args.size - child));
     if (into.rest.bytes == 0) {
       out.receive(rank, 0, into.first);
     } else {
@@ -27,28 +27,29 @@ void gather_at_root(schedule& out, const shape& of) {
       unpack(out, held, into, {received});
     }
   }
-  if (!of.is_inplace) out.copy({location::in, 0, of.block_bytes}, block_of(location::out, of, {}, of.root));
+  if (!args.is_inplace)
+    out.copy({location::input, 0, args.block_bytes}, block_of(location::output, args, {}, args.root));
 }
 
 }  // namespace
 
-void binomial_gather(schedule& out, const shape& of) {
-  const std::uint32_t mine = relative_rank(of);
-  if (mine == 0) return gather_at_root(out, of);
-  const part own{location::in, 0, of.block_bytes};
+void binomial_gather(schedule& out, const collective_args& args) {
+  const std::uint32_t mine = relative_rank(args);
+  if (mine == 0) return gather_at_root(out, args);
+  const part own{location::input, 0, args.block_bytes};
   const std::uint32_t lowest = mine & -mine;
-  const std::uint32_t parent = rank_of_relative(of, mine - lowest);
-  const std::uint32_t blocks = std::min(lowest, of.size - mine);
+  const std::uint32_t parent = rank_of_relative(args, mine - lowest);
+  const std::uint32_t blocks = std::min(lowest, args.size - mine);
   if (blocks == 1) {
     out.send(parent, 0, own);
     return;
   }
-  const part held = out.temporary(blocks * of.block_bytes);
-  const step_ref first = out.copy(own, sub(held, 0, of.block_bytes));
+  const part held = out.temporary(blocks * args.block_bytes);
+  const step_ref first = out.copy(own, sub(held, 0, args.block_bytes));
   step_ref last = first;
   for (std::uint32_t bit = 1; bit < blocks; bit *= 2) {
-    const part into = sub(held, bit * of.block_bytes, std::min(bit, blocks - bit) * of.block_bytes);
-    last = out.receive(rank_of_relative(of, mine + bit), 0, into);
+    const part into = sub(held, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
+    last = out.receive(rank_of_relative(args, mine + bit), 0, into);
   }
   const step_ref sent = out.send(parent, 0, held);
   for (std::uint32_t each = first.index; each <= last.index; ++each) out.add_edge({each}, sent);

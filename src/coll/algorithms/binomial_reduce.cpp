@@ -14,20 +14,20 @@
 
 namespace weft::coll {
 
-void binomial_reduce(schedule& out, const shape& of) {
+void binomial_reduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t up = 0, to_root = 1;
-  shape tree = of;
-  if (!of.is_commutative) tree.root = 0;
+  collective_args tree = args;
+  if (!args.is_commutative) tree.root = 0;
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  const bool is_root = of.rank == of.root;
-  const part result{location::out, 0, of.block_bytes};
-  const part own{is_root && of.is_inplace ? location::out : location::in, 0, of.block_bytes};
+  const range all{0, args.block_bytes};
+  const bool is_root = args.rank == args.root;
+  const part result{location::output, 0, args.block_bytes};
+  const part own{is_root && args.is_inplace ? location::output : location::input, 0, args.block_bytes};
   const std::uint32_t mine = relative_rank(tree);
-  accumulator sum{steps, {own, own.at == location::out, is_root && mine == 0 ? result : part{}}};
-  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(of.size) : mine & -mine;
+  accumulator sum{steps, {own, own.location == location::output, is_root && mine == 0 ? result : part{}}};
+  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(args.size) : mine & -mine;
   for (std::uint32_t bit = 1; bit < lowest; bit *= 2) {
-    if (mine + bit < of.size) sum.receive(rank_of_relative(tree, mine + bit), up, all, false);
+    if (mine + bit < args.size) sum.receive(rank_of_relative(tree, mine + bit), up, all, false);
   }
   if (mine != 0) {
     sum.send(rank_of_relative(tree, mine - lowest), up, all);
@@ -35,7 +35,7 @@ void binomial_reduce(schedule& out, const shape& of) {
   } else if (is_root) {
     sum.finish(all, all);
   } else {
-    sum.send(of.root, to_root, all);
+    sum.send(args.root, to_root, all);
   }
 }
 

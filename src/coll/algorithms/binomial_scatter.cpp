@@ -15,10 +15,10 @@ namespace weft::coll {
 
 namespace {
 
-void scatter_at_root(schedule& out, const shape& of) {
-  for (std::uint32_t child = std::bit_ceil(of.size) / 2; child != 0; child /= 2) {
-    const std::uint32_t rank = rank_of_relative(of, child);
-    const run_of_blocks from = blocks_from(location::in, of, rank, std::min(child, of.size - child));
+void scatter_at_root(schedule& out, const collective_args& args) {
+  for (std::uint32_t child = std::bit_ceil(args.size) / 2; child != 0; child /= 2) {
+    const std::uint32_t rank = rank_of_relative(args, child);
+    const run_of_blocks from = blocks_from(location::input, args, rank, std::min(child, args.size - child));
     if (from.rest.bytes == 0) {
       out.send(rank, 0, from.first);
     } else {
@@ -27,29 +27,30 @@ void scatter_at_root(schedule& out, const shape& of) {
       out.send(rank, 0, held, {packed});
     }
   }
-  if (!of.is_inplace) out.copy(block_of(location::in, of, {}, of.root), {location::out, 0, of.block_bytes});
+  if (!args.is_inplace)
+    out.copy(block_of(location::input, args, {}, args.root), {location::output, 0, args.block_bytes});
 }
 
 }  // namespace
 
-void binomial_scatter(schedule& out, const shape& of) {
-  const std::uint32_t mine = relative_rank(of);
-  if (mine == 0) return scatter_at_root(out, of);
-  const part own{location::out, 0, of.block_bytes};
+void binomial_scatter(schedule& out, const collective_args& args) {
+  const std::uint32_t mine = relative_rank(args);
+  if (mine == 0) return scatter_at_root(out, args);
+  const part own{location::output, 0, args.block_bytes};
   const std::uint32_t lowest = mine & -mine;
-  const std::uint32_t parent = rank_of_relative(of, mine - lowest);
-  const std::uint32_t blocks = std::min(lowest, of.size - mine);
+  const std::uint32_t parent = rank_of_relative(args, mine - lowest);
+  const std::uint32_t blocks = std::min(lowest, args.size - mine);
   if (blocks == 1) {
     out.receive(parent, 0, own);
     return;
   }
-  const part held = out.temporary(blocks * of.block_bytes);
+  const part held = out.temporary(blocks * args.block_bytes);
   const step_ref received = out.receive(parent, 0, held);
   for (std::uint32_t bit = std::bit_ceil(blocks) / 2; bit != 0; bit /= 2) {
-    const part from = sub(held, bit * of.block_bytes, std::min(bit, blocks - bit) * of.block_bytes);
-    out.send(rank_of_relative(of, mine + bit), 0, from, {received});
+    const part from = sub(held, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
+    out.send(rank_of_relative(args, mine + bit), 0, from, {received});
   }
-  out.copy(sub(held, 0, of.block_bytes), own, {received});
+  out.copy(sub(held, 0, args.block_bytes), own, {received});
 }
 
 }  // namespace weft::coll

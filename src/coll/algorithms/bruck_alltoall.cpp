@@ -20,49 +20,52 @@ namespace weft::coll {
 namespace {
 
 // Where the block of distance `d` waits.
-part waiting_block(const shape& of, std::uint32_t d) { return block_of(location::out, of, {}, rank_below(of, d)); }
+part waiting_block(const collective_args& args, std::uint32_t d) {
+  return block_of(location::output, args, {}, rank_below(args, d));
+}
 
 // Brings all blocks to where they wait. In place, the blocks `d` above and below change places.
-step_ref bring_to_waiting(schedule& out, const shape& of) {
-  const auto above = [&](location at, std::uint32_t d) { return block_of(at, of, {}, rank_above(of, d)); };
+step_ref bring_to_waiting(schedule& out, const collective_args& args) {
+  const auto above = [&](location buffer, std::uint32_t d) { return block_of(buffer, args, {}, rank_above(args, d)); };
   step_ref last;
-  if (!of.is_inplace) {
-    for (std::uint32_t d = 0; d < of.size; ++d) last = out.copy(above(location::in, d), waiting_block(of, d), {last});
+  if (!args.is_inplace) {
+    for (std::uint32_t d = 0; d < args.size; ++d)
+      last = out.copy(above(location::input, d), waiting_block(args, d), {last});
     return last;
   }
-  const part held = out.temporary(of.block_bytes);
-  for (std::uint32_t d = 1; d < of.size - d; ++d) {
-    last = out.copy(above(location::out, d), held, {last});
-    last = out.copy(waiting_block(of, d), above(location::out, d), {last});
-    last = out.copy(held, waiting_block(of, d), {last});
+  const part held = out.temporary(args.block_bytes);
+  for (std::uint32_t d = 1; d < args.size - d; ++d) {
+    last = out.copy(above(location::output, d), held, {last});
+    last = out.copy(waiting_block(args, d), above(location::output, d), {last});
+    last = out.copy(held, waiting_block(args, d), {last});
   }
   return last;
 }
 
 // The blocks of all distances with this bit: runs of `bit` distances. The blocks of a run lie together.
-std::vector<run_of_blocks> runs_with_bit(const shape& of, std::uint32_t bit) {
+std::vector<run_of_blocks> runs_with_bit(const collective_args& args, std::uint32_t bit) {
   std::vector<run_of_blocks> out;
-  for (std::uint64_t d = bit; d < of.size; d += 2ULL * bit) {
-    const std::uint64_t end = std::min<std::uint64_t>(d + bit, of.size);
-    const std::uint32_t lowest = rank_below(of, static_cast<std::uint32_t>(end - 1));
-    out.push_back(blocks_from(location::out, of, lowest, static_cast<std::uint32_t>(end - d)));
+  for (std::uint64_t d = bit; d < args.size; d += 2ULL * bit) {
+    const std::uint64_t end = std::min<std::uint64_t>(d + bit, args.size);
+    const std::uint32_t lowest = rank_below(args, static_cast<std::uint32_t>(end - 1));
+    out.push_back(blocks_from(location::output, args, lowest, static_cast<std::uint32_t>(end - d)));
   }
   return out;
 }
 
 }  // namespace
 
-void bruck_alltoall(schedule& out, const shape& of) {
-  step_ref last = bring_to_waiting(out, of);
+void bruck_alltoall(schedule& out, const collective_args& args) {
+  step_ref last = bring_to_waiting(out, args);
   // Two of each, so that the next round need not wait until this round's are free.
-  const std::uint64_t message_bytes_max = std::uint64_t{of.size / 2} * of.block_bytes;
+  const std::uint64_t message_bytes_max = std::uint64_t{args.size / 2} * args.block_bytes;
   const std::array to_send{out.temporary(message_bytes_max), out.temporary(message_bytes_max)};
   const std::array to_receive{out.temporary(message_bytes_max), out.temporary(message_bytes_max)};
   std::array<step_ref, 2> sent;
   std::array<step_ref, 2> unpacked;
   std::uint32_t now = 0;
-  for (std::uint32_t bit = 1; bit < of.size; bit *= 2, now ^= 1) {
-    const std::vector<run_of_blocks> runs = runs_with_bit(of, bit);
+  for (std::uint32_t bit = 1; bit < args.size; bit *= 2, now ^= 1) {
+    const std::vector<run_of_blocks> runs = runs_with_bit(args, bit);
     std::uint64_t bytes = 0;
     step_ref is_free = sent[now];
     for (const run_of_blocks& each : runs) {
@@ -70,8 +73,8 @@ void bruck_alltoall(schedule& out, const shape& of) {
       bytes += each.bytes();
       is_free = {};
     }
-    sent[now] = out.send(rank_above(of, bit), 0, sub(to_send[now], 0, bytes), {last});
-    step_ref is_there = out.receive(rank_below(of, bit), 0, sub(to_receive[now], 0, bytes), {unpacked[now]});
+    sent[now] = out.send(rank_above(args, bit), 0, sub(to_send[now], 0, bytes), {last});
+    step_ref is_there = out.receive(rank_below(args, bit), 0, sub(to_receive[now], 0, bytes), {unpacked[now]});
     bytes = 0;
     for (const run_of_blocks& each : runs) {
       last = unpack(out, sub(to_receive[now], bytes, each.bytes()), each, {last, is_there});

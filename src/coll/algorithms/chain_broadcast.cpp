@@ -8,14 +8,14 @@
 
 namespace weft::coll {
 
-void chain_broadcast(schedule& out, const shape& of) {
-  const std::uint32_t mine = relative_rank(of), segments = segments_of(of);
-  const part whole{mine == 0 ? location::in : location::out, 0, of.block_bytes};
+void chain_broadcast(schedule& out, const collective_args& args) {
+  const std::uint32_t mine = relative_rank(args), segments = segments_of(args);
+  const part whole{mine == 0 ? location::input : location::output, 0, args.block_bytes};
   for (std::uint32_t i = 0; i < segments; ++i) {
-    const part segment = piece_of(whole, of.element_bytes, i, segments);
+    const part segment = piece_of(whole, args.element_bytes, i, segments);
     step_ref received;
-    if (mine != 0) received = out.receive(rank_of_relative(of, mine - 1), i, segment);
-    if (mine + 1 < of.size) out.send(rank_of_relative(of, mine + 1), i, segment, {received});
+    if (mine != 0) received = out.receive(rank_of_relative(args, mine - 1), i, segment);
+    if (mine + 1 < args.size) out.send(rank_of_relative(args, mine + 1), i, segment, {received});
   }
 }
 

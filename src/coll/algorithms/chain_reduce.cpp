@@ -12,34 +12,34 @@
 
 namespace weft::coll {
 
-bool can_chain_reduce(const shape& of) { return of.is_commutative || of.root == 0; }
+bool can_chain_reduce(const collective_args& args) { return args.is_commutative || args.root == 0; }
 
-void chain_reduce(schedule& out, const shape& of) {
+void chain_reduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t window = 4;
-  const std::uint32_t mine = relative_rank(of), segments = segments_of(of);
-  const bool inplace = mine == 0 && of.is_inplace;
-  const part whole{inplace ? location::out : location::in, 0, of.block_bytes};
-  const bool has_above = mine + 1 < of.size;
+  const std::uint32_t mine = relative_rank(args), segments = segments_of(args);
+  const bool inplace = mine == 0 && args.is_inplace;
+  const part whole{inplace ? location::output : location::input, 0, args.block_bytes};
+  const bool has_above = mine + 1 < args.size;
   // The root receives where the result is to be, if that is free.
   const bool needs_memory = has_above && (mine != 0 || inplace);
-  const std::uint64_t longest = piece_of(whole, of.element_bytes, 0, segments).bytes;
+  const std::uint64_t longest = piece_of(whole, args.element_bytes, 0, segments).bytes;
   std::array<part, window> memory{};
   std::array<step_ref, window> used{};
   for (std::uint32_t i = 0; i < window && i < segments && needs_memory; ++i) memory[i] = out.temporary(longest);
   for (std::uint32_t i = 0; i < segments; ++i) {
-    part segment = piece_of(whole, of.element_bytes, i, segments);
-    const part result{location::out, segment.offset, segment.bytes};
+    part segment = piece_of(whole, args.element_bytes, i, segments);
+    const part result{location::output, segment.offset, segment.bytes};
     step_ref last;
     if (has_above) {
       const part own = segment;
       const part theirs = needs_memory ? sub(memory[i % window], 0, own.bytes) : result;
-      const step_ref received = out.receive(rank_of_relative(of, mine + 1), i, theirs, {used[i % window]});
+      const step_ref received = out.receive(rank_of_relative(args, mine + 1), i, theirs, {used[i % window]});
       segment = inplace ? own : theirs;
       last = inplace ? out.reduce_into_lower(theirs, own, {received}) : out.reduce(own, theirs, {received});
     }
     if (mine != 0) {
-      last = out.send(rank_of_relative(of, mine - 1), i, segment, {last});
-    } else if (segment.at != location::out) {
+      last = out.send(rank_of_relative(args, mine - 1), i, segment, {last});
+    } else if (segment.location != location::output) {
       last = out.copy(segment, result, {last});
     }
     used[i % window] = last;

@@ -9,12 +9,12 @@
 
 namespace weft::coll {
 
-void dissemination_barrier(schedule& out, const shape& of) {
+void dissemination_barrier(schedule& out, const collective_args& args) {
   step_ref sent, received;
-  for (std::uint32_t round = 0; round < doublings(of.size); ++round) {
+  for (std::uint32_t round = 0; round < doublings(args.size); ++round) {
     const std::uint32_t distance = 1U << round;
-    const auto above = static_cast<std::uint32_t>((std::uint64_t{of.rank} + distance) % of.size);
-    const auto below = static_cast<std::uint32_t>((std::uint64_t{of.rank} + of.size - distance) % of.size);
+    const auto above = static_cast<std::uint32_t>((std::uint64_t{args.rank} + distance) % args.size);
+    const auto below = static_cast<std::uint32_t>((std::uint64_t{args.rank} + args.size - distance) % args.size);
     // After the last send, and so after all earlier receives.
     sent = out.send(above, round, {}, {sent, received});
     received = out.receive(below, round, {});

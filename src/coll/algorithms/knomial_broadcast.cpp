@@ -10,21 +10,21 @@
 
 namespace weft::coll {
 
-void knomial_broadcast(schedule& out, const shape& of) {
+void knomial_broadcast(schedule& out, const collective_args& args) {
   constexpr std::uint32_t radix = 4;
-  const std::uint32_t mine = relative_rank(of);
-  const part from{mine == 0 ? location::in : location::out, 0, of.block_bytes};
+  const std::uint32_t mine = relative_rank(args);
+  const part from{mine == 0 ? location::input : location::output, 0, args.block_bytes};
   std::uint64_t weight = 1;  // of the lowest digit
-  while (weight < of.size && mine / weight % radix == 0) weight *= radix;
+  while (weight < args.size && mine / weight % radix == 0) weight *= radix;
   step_ref received;
   if (mine != 0) {
     const auto parent = static_cast<std::uint32_t>(mine - mine / weight % radix * weight);
-    received = out.receive(rank_of_relative(of, parent), 0, from);
+    received = out.receive(rank_of_relative(args, parent), 0, from);
   }
   for (weight /= radix; weight != 0; weight /= radix) {
     for (std::uint32_t digit = 1; digit < radix; ++digit) {
       const std::uint64_t child = mine + digit * weight;
-      if (child < of.size) out.send(rank_of_relative(of, static_cast<std::uint32_t>(child)), 0, from, {received});
+      if (child < args.size) out.send(rank_of_relative(args, static_cast<std::uint32_t>(child)), 0, from, {received});
     }
   }
 }

@@ -9,21 +9,21 @@
 
 namespace weft::coll {
 
-void linear_allreduce(schedule& out, const shape& of) {
+void linear_allreduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t to_root = 0, from_root = 1;
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  const part result{location::out, 0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  if (of.rank != 0) {
+  const range all{0, args.block_bytes};
+  const part result{location::output, 0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  if (args.rank != 0) {
     steps.send(0, to_root, own);
     steps.receive(0, from_root, result);
     return;
   }
-  accumulator sum{steps, {own, of.is_inplace, result}};
-  for (std::uint32_t rank = 1; rank < of.size; ++rank) sum.receive(rank, to_root, all, false);
+  accumulator sum{steps, {own, args.is_inplace, result}};
+  for (std::uint32_t rank = 1; rank < args.size; ++rank) sum.receive(rank, to_root, all, false);
   sum.finish(all, all);
-  for (std::uint32_t rank = 1; rank < of.size; ++rank) steps.send(rank, from_root, result);
+  for (std::uint32_t rank = 1; rank < args.size; ++rank) steps.send(rank, from_root, result);
 }
 
 }  // namespace weft::coll

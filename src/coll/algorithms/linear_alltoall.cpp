@@ -9,25 +9,25 @@
 
 namespace weft::coll {
 
-void linear_alltoall(schedule& out, const shape& of) {
-  const auto in_block = [&](std::uint32_t rank) { return block_of(location::in, of, of.in_blocks, rank); };
-  const auto out_block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
-  if (!of.is_inplace) out.copy(in_block(of.rank), out_block(of.rank));
+void linear_alltoall(schedule& out, const collective_args& args) {
+  const auto in_block = [&](std::uint32_t rank) { return block_of(location::input, args, args.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(location::output, args, args.out_blocks, rank); };
+  if (!args.is_inplace) out.copy(in_block(args.rank), out_block(args.rank));
   // In place, the step after which the block of a rank may be written.
-  std::vector<step_ref> copied(of.is_inplace ? of.size : 0);
-  for (std::uint32_t distance = 1; of.is_inplace && distance < of.size; ++distance) {
-    const std::uint32_t to = rank_above(of, distance);
+  std::vector<step_ref> copied(args.is_inplace ? args.size : 0);
+  for (std::uint32_t distance = 1; args.is_inplace && distance < args.size; ++distance) {
+    const std::uint32_t to = rank_above(args, distance);
     const part from = out_block(to);
     if (from.bytes == 0) continue;
     const part held = out.temporary(from.bytes);
     copied[to] = out.copy(from, held);
     out.send(to, 0, held, {copied[to]});
   }
-  for (std::uint32_t distance = 1; distance < of.size; ++distance) {
-    const std::uint32_t to = rank_above(of, distance);
-    const std::uint32_t source = rank_below(of, distance);
-    if (!of.is_inplace && in_block(to).bytes != 0) out.send(to, 0, in_block(to));
-    const step_ref before = of.is_inplace ? copied[source] : step_ref{};
+  for (std::uint32_t distance = 1; distance < args.size; ++distance) {
+    const std::uint32_t to = rank_above(args, distance);
+    const std::uint32_t source = rank_below(args, distance);
+    if (!args.is_inplace && in_block(to).bytes != 0) out.send(to, 0, in_block(to));
+    const step_ref before = args.is_inplace ? copied[source] : step_ref{};
     if (out_block(source).bytes != 0) out.receive(source, 0, out_block(source), {before});
   }
 }

@@ -8,16 +8,16 @@
 
 namespace weft::coll {
 
-void linear_barrier(schedule& out, const shape& of) {
+void linear_barrier(schedule& out, const collective_args& args) {
   constexpr std::uint32_t to_root = 0, from_root = 1;
-  if (of.rank != 0) {
+  if (args.rank != 0) {
     out.send(0, to_root, {});
     out.receive(0, from_root, {});
     return;
   }
   step_ref last;
-  for (std::uint32_t rank = 1; rank < of.size; ++rank) last = out.receive(rank, to_root, {}, {last});
-  for (std::uint32_t rank = 1; rank < of.size; ++rank) out.send(rank, from_root, {}, {last});
+  for (std::uint32_t rank = 1; rank < args.size; ++rank) last = out.receive(rank, to_root, {}, {last});
+  for (std::uint32_t rank = 1; rank < args.size; ++rank) out.send(rank, from_root, {}, {last});
 }
 
 }  // namespace weft::coll

@@ -9,13 +9,13 @@
 
 namespace weft::coll {
 
-void linear_broadcast(schedule& out, const shape& of) {
-  if (of.rank != of.root) {
-    out.receive(of.root, 0, {location::out, 0, of.block_bytes});
+void linear_broadcast(schedule& out, const collective_args& args) {
+  if (args.rank != args.root) {
+    out.receive(args.root, 0, {location::output, 0, args.block_bytes});
     return;
   }
-  for (std::uint32_t each = 1; each < of.size; ++each)
-    out.send(rank_of_relative(of, each), 0, {location::in, 0, of.block_bytes});
+  for (std::uint32_t each = 1; each < args.size; ++each)
+    out.send(rank_of_relative(args, each), 0, {location::input, 0, args.block_bytes});
 }
 
 }  // namespace weft::coll

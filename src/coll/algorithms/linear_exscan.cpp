@@ -8,21 +8,21 @@
 
 namespace weft::coll {
 
-void linear_exscan(schedule& out, const shape& of) {
-  const part result{location::out, 0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  const bool is_last = of.rank + 1 == of.size;
-  if (of.rank == 0) {
+void linear_exscan(schedule& out, const collective_args& args) {
+  const part result{location::output, 0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  const bool is_last = args.rank + 1 == args.size;
+  if (args.rank == 0) {
     if (!is_last) out.send(1, 0, own);
     return;
   }
-  const part next = is_last ? part{} : out.temporary(of.block_bytes);
+  const part next = is_last ? part{} : out.temporary(args.block_bytes);
   const step_ref copied = is_last ? step_ref{} : out.copy(own, next);
   // In place the result replaces the input.
-  const step_ref received = out.receive(of.rank - 1, 0, result, {of.is_inplace ? copied : step_ref{}});
+  const step_ref received = out.receive(args.rank - 1, 0, result, {args.is_inplace ? copied : step_ref{}});
   if (is_last) return;
   const step_ref reduced = out.reduce(result, next, {copied, received});
-  out.send(of.rank + 1, 0, next, {reduced});
+  out.send(args.rank + 1, 0, next, {reduced});
 }
 
 }  // namespace weft::coll

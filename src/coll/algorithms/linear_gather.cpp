@@ -7,17 +7,17 @@
 
 namespace weft::coll {
 
-void linear_gather(schedule& out, const shape& of) {
-  const part own{location::in, 0, block_of(location::in, of, of.out_blocks, of.rank).bytes};
-  if (of.rank != of.root) {
-    if (own.bytes != 0) out.send(of.root, 0, own);
+void linear_gather(schedule& out, const collective_args& args) {
+  const part own{location::input, 0, block_of(location::input, args, args.out_blocks, args.rank).bytes};
+  if (args.rank != args.root) {
+    if (own.bytes != 0) out.send(args.root, 0, own);
     return;
   }
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    const part into = block_of(location::out, of, of.out_blocks, rank);
-    if (rank != of.root && into.bytes != 0) out.receive(rank, 0, into);
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) {
+    const part into = block_of(location::output, args, args.out_blocks, rank);
+    if (rank != args.root && into.bytes != 0) out.receive(rank, 0, into);
   }
-  if (!of.is_inplace) out.copy(own, block_of(location::out, of, of.out_blocks, of.root));
+  if (!args.is_inplace) out.copy(own, block_of(location::output, args, args.out_blocks, args.root));
 }
 
 }  // namespace weft::coll

@@ -8,18 +8,18 @@
 
 namespace weft::coll {
 
-void linear_reduce(schedule& out, const shape& of) {
+void linear_reduce(schedule& out, const collective_args& args) {
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  if (of.rank != of.root) {
-    steps.send(of.root, 0, {location::in, 0, of.block_bytes});
+  const range all{0, args.block_bytes};
+  if (args.rank != args.root) {
+    steps.send(args.root, 0, {location::input, 0, args.block_bytes});
     return;
   }
-  const part result{location::out, 0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  accumulator sum{steps, {own, of.is_inplace, result}};
-  for (std::uint32_t rank = of.root + 1; rank < of.size; ++rank) sum.receive(rank, 0, all, false);
-  for (std::uint32_t rank = of.root; rank-- > 0;) sum.receive(rank, 0, all, true);
+  const part result{location::output, 0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  accumulator sum{steps, {own, args.is_inplace, result}};
+  for (std::uint32_t rank = args.root + 1; rank < args.size; ++rank) sum.receive(rank, 0, all, false);
+  for (std::uint32_t rank = args.root; rank-- > 0;) sum.receive(rank, 0, all, true);
   sum.finish(all, all);
 }
 

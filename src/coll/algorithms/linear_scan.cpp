@@ -7,16 +7,16 @@
 
 namespace weft::coll {
 
-void linear_scan(schedule& out, const shape& of) {
-  const part result{location::out, 0, of.block_bytes};
+void linear_scan(schedule& out, const collective_args& args) {
+  const part result{location::output, 0, args.block_bytes};
   step_ref last;
-  if (!of.is_inplace) last = out.copy({location::in, 0, of.block_bytes}, result);
-  if (of.rank != 0) {
-    const part below = out.temporary(of.block_bytes);
-    const step_ref received = out.receive(of.rank - 1, 0, below);
+  if (!args.is_inplace) last = out.copy({location::input, 0, args.block_bytes}, result);
+  if (args.rank != 0) {
+    const part below = out.temporary(args.block_bytes);
+    const step_ref received = out.receive(args.rank - 1, 0, below);
     last = out.reduce(below, result, {last, received});
   }
-  if (of.rank + 1 != of.size) out.send(of.rank + 1, 0, result, {last});
+  if (args.rank + 1 != args.size) out.send(args.rank + 1, 0, result, {last});
 }
 
 }  // namespace weft::coll

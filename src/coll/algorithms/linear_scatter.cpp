@@ -7,17 +7,17 @@
 
 namespace weft::coll {
 
-void linear_scatter(schedule& out, const shape& of) {
-  const part own{location::out, 0, block_of(location::out, of, of.in_blocks, of.rank).bytes};
-  if (of.rank != of.root) {
-    if (own.bytes != 0) out.receive(of.root, 0, own);
+void linear_scatter(schedule& out, const collective_args& args) {
+  const part own{location::output, 0, block_of(location::output, args, args.in_blocks, args.rank).bytes};
+  if (args.rank != args.root) {
+    if (own.bytes != 0) out.receive(args.root, 0, own);
     return;
   }
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    const part from = block_of(location::in, of, of.in_blocks, rank);
-    if (rank != of.root && from.bytes != 0) out.send(rank, 0, from);
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) {
+    const part from = block_of(location::input, args, args.in_blocks, rank);
+    if (rank != args.root && from.bytes != 0) out.send(rank, 0, from);
   }
-  if (!of.is_inplace) out.copy(block_of(location::in, of, of.in_blocks, of.root), own);
+  if (!args.is_inplace) out.copy(block_of(location::input, args, args.in_blocks, args.root), own);
 }
 
 }  // namespace weft::coll

@@ -21,34 +21,34 @@ struct peers {
   std::uint32_t from = 0;
 };
 
-peers peers_in(const shape& of, std::uint32_t round) {
-  if (std::has_single_bit(of.size)) return {of.rank ^ round, of.rank ^ round};
-  if (!of.is_inplace) return {rank_above(of, round), rank_below(of, round)};
-  const std::uint32_t other = round >= of.rank ? round - of.rank : round + of.size - of.rank;
+peers peers_in(const collective_args& args, std::uint32_t round) {
+  if (std::has_single_bit(args.size)) return {args.rank ^ round, args.rank ^ round};
+  if (!args.is_inplace) return {rank_above(args, round), rank_below(args, round)};
+  const std::uint32_t other = round >= args.rank ? round - args.rank : round + args.size - args.rank;
   return {other, other};
 }
 
-part largest_block(schedule& out, const shape& of) {
-  if (of.out_blocks.bytes.empty()) return out.temporary(of.block_bytes);
-  return out.temporary(std::ranges::max(of.out_blocks.bytes));
+part largest_block(schedule& out, const collective_args& args) {
+  if (args.out_blocks.bytes.empty()) return out.temporary(args.block_bytes);
+  return out.temporary(std::ranges::max(args.out_blocks.bytes));
 }
 
 }  // namespace
 
-void pairwise_alltoall(schedule& out, const shape& of) {
-  const auto in_block = [&](std::uint32_t rank) { return block_of(location::in, of, of.in_blocks, rank); };
-  const auto out_block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
-  if (!of.is_inplace) out.copy(in_block(of.rank), out_block(of.rank));
-  const part held = of.is_inplace ? largest_block(out, of) : part{};
+void pairwise_alltoall(schedule& out, const collective_args& args) {
+  const auto in_block = [&](std::uint32_t rank) { return block_of(location::input, args, args.in_blocks, rank); };
+  const auto out_block = [&](std::uint32_t rank) { return block_of(location::output, args, args.out_blocks, rank); };
+  if (!args.is_inplace) out.copy(in_block(args.rank), out_block(args.rank));
+  const part held = args.is_inplace ? largest_block(out, args) : part{};
   step_ref sent;
   step_ref received;
-  for (std::uint32_t round = 0; round < of.size; ++round) {
-    const auto [to, source] = peers_in(of, round);
-    if (to == of.rank) continue;
+  for (std::uint32_t round = 0; round < args.size; ++round) {
+    const auto [to, source] = peers_in(args, round);
+    if (to == args.rank) continue;
     part from = in_block(to);
     const part into = out_block(source);
     step_ref copied;
-    if (of.is_inplace) {
+    if (args.is_inplace) {
       from = sub(held, 0, into.bytes);
       if (from.bytes != 0) copied = out.copy(into, from, {sent, received});
     }

@@ -18,19 +18,19 @@ namespace {
 
 // Of the ranks below and this one in `sum`, of those above in memory of their own until the end. **Returns** the last
 // step.
-step_ref reduce_as_received(schedule& out, const shape& of, part own, part sum) {
-  if (of.size == 1) return out.copy(own, sum);
-  const bool has_below = of.rank != 0, has_above = of.rank + 1 != of.size;
+step_ref reduce_as_received(schedule& out, const collective_args& args, part own, part sum) {
+  if (args.size == 1) return out.copy(own, sum);
+  const bool has_below = args.rank != 0, has_above = args.rank + 1 != args.size;
   const part above = has_below && has_above ? out.temporary(sum.bytes) : sum;
   const std::array memory{out.temporary(sum.bytes), out.temporary(sum.bytes)};
   std::array<step_ref, 2> used{};
   step_ref last, last_above;
-  for (std::uint32_t round = 1; round < of.size; ++round) {
-    const std::uint32_t from = (of.rank + of.size - round) % of.size;
-    const bool is_below = from < of.rank;
+  for (std::uint32_t round = 1; round < args.size; ++round) {
+    const std::uint32_t from = (args.rank + args.size - round) % args.size;
+    const bool is_below = from < args.rank;
     step_ref& now = is_below ? last : last_above;
     const part into = is_below ? sum : above;
-    if (round == 1 || from + 1 == of.size) {
+    if (round == 1 || from + 1 == args.size) {
       now = out.receive(from, 0, into);
       if (is_below) now = out.reduce_into_lower(own, sum, {now});
       continue;
@@ -45,17 +45,17 @@ step_ref reduce_as_received(schedule& out, const shape& of, part own, part sum) 
 
 }  // namespace
 
-void pairwise_reduce_scatter(schedule& out, const shape& of) {
-  const location input = of.is_inplace ? location::out : location::in;
-  const part own = block_of(input, of, of.out_blocks, of.rank), result{location::out, 0, own.bytes};
+void pairwise_reduce_scatter(schedule& out, const collective_args& args) {
+  const location input = args.is_inplace ? location::output : location::input;
+  const part own = block_of(input, args, args.out_blocks, args.rank), result{location::output, 0, own.bytes};
   std::vector<step_ref> sent;
-  for (std::uint32_t round = 1; round < of.size; ++round) {
-    const std::uint32_t to = (of.rank + round) % of.size;
-    sent.push_back(out.send(to, 0, block_of(input, of, of.out_blocks, to)));
+  for (std::uint32_t round = 1; round < args.size; ++round) {
+    const std::uint32_t to = (args.rank + round) % args.size;
+    sent.push_back(out.send(to, 0, block_of(input, args, args.out_blocks, to)));
   }
-  const part sum = of.is_inplace ? out.temporary(own.bytes) : result;
-  const step_ref last = reduce_as_received(out, of, own, sum);
-  if (!of.is_inplace) return;
+  const part sum = args.is_inplace ? out.temporary(own.bytes) : result;
+  const step_ref last = reduce_as_received(out, args, own, sum);
+  if (!args.is_inplace) return;
   const step_ref copied = out.copy(sum, result, {last});
   for (const step_ref each : sent) out.add_edge(each, copied);
 }

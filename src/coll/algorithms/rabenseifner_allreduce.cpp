@@ -11,22 +11,22 @@
 
 namespace weft::coll {
 
-void rabenseifner_allreduce(schedule& out, const shape& of) {
+void rabenseifner_allreduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t reducing = 0, gathering = 1;
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  const part result{location::out, 0, of.block_bytes};
-  const fold group{of.size};
-  const std::uint32_t member = group.member_of(of.rank);
-  if (group.leader_of(member) != of.rank) {
+  const range all{0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  const part result{location::output, 0, args.block_bytes};
+  const fold group{args.size};
+  const std::uint32_t member = group.member_of(args.rank);
+  if (group.leader_of(member) != args.rank) {
     steps.send(group.leader_of(member), reducing, own);
     steps.receive(group.leader_of(member), gathering, result);
     return;
   }
-  accumulator sum{steps, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, args.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
-  const std::vector<range> ranges = halve(sum, group, of, reducing);
+  const std::vector<range> ranges = halve(sum, group, args, reducing);
   sum.finish(ranges.back(), all);
   std::size_t round = ranges.size() - 1;
   for (std::uint32_t bit = group.members() / 2; bit != 0; bit /= 2, --round) {

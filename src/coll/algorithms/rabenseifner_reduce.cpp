@@ -11,25 +11,25 @@
 
 namespace weft::coll {
 
-void rabenseifner_reduce(schedule& out, const shape& of) {
+void rabenseifner_reduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t reducing = 0, gathering = 1;
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  const bool is_root = of.rank == of.root, inplace = is_root && of.is_inplace;
-  const part own{inplace ? location::out : location::in, 0, of.block_bytes};
-  const part result{location::out, 0, of.block_bytes};
-  const fold group{of.size, of.root};
-  const std::uint32_t member = group.member_of(of.rank), root = group.member_of(of.root);
-  if (group.leader_of(member) != of.rank) {
+  const range all{0, args.block_bytes};
+  const bool is_root = args.rank == args.root, inplace = is_root && args.is_inplace;
+  const part own{inplace ? location::output : location::input, 0, args.block_bytes};
+  const part result{location::output, 0, args.block_bytes};
+  const fold group{args.size, args.root};
+  const std::uint32_t member = group.member_of(args.rank), root = group.member_of(args.root);
+  if (group.leader_of(member) != args.rank) {
     steps.send(group.leader_of(member), reducing, own);
     return;
   }
   accumulator sum{steps, {own, inplace, is_root ? result : part{}}};
   if (group.is_pair(member)) {
     const std::uint32_t follower = group.follower_of(member);
-    sum.receive(follower, reducing, all, follower < of.rank);
+    sum.receive(follower, reducing, all, follower < args.rank);
   }
-  const std::vector<range> ranges = halve(sum, group, of, reducing);
+  const std::vector<range> ranges = halve(sum, group, args, reducing);
   if (is_root) sum.finish(ranges.back(), all);
   std::size_t round = ranges.size() - 1;
   for (std::uint32_t bit = group.members() / 2; bit != 0; bit /= 2, --round) {

@@ -10,17 +10,17 @@
 
 namespace weft::coll {
 
-void recursive_doubling_allgather(schedule& out, const shape& of) {
+void recursive_doubling_allgather(schedule& out, const collective_args& args) {
   const auto blocks = [&](std::uint32_t first, std::uint32_t count) {
-    return part{location::out, first * of.block_bytes, count * of.block_bytes};
+    return part{location::output, first * args.block_bytes, count * args.block_bytes};
   };
-  const part own = of.is_inplace ? blocks(of.rank, 1) : part{location::in, 0, of.block_bytes};
+  const part own = args.is_inplace ? blocks(args.rank, 1) : part{location::input, 0, args.block_bytes};
   step_ref copied;
-  if (!of.is_inplace) copied = out.copy(own, blocks(of.rank, 1));
+  if (!args.is_inplace) copied = out.copy(own, blocks(args.rank, 1));
   std::vector<step_ref> received;
-  for (std::uint32_t bit = 1; bit < of.size; bit *= 2) {
-    const std::uint32_t peer = of.rank ^ bit;
-    const std::uint32_t mine = of.rank & ~(bit - 1);
+  for (std::uint32_t bit = 1; bit < args.size; bit *= 2) {
+    const std::uint32_t peer = args.rank ^ bit;
+    const std::uint32_t mine = args.rank & ~(bit - 1);
     if (bit == 1) {
       out.send(peer, 0, own);
     } else {
@@ -31,6 +31,8 @@ void recursive_doubling_allgather(schedule& out, const shape& of) {
   }
 }
 
-bool can_recursive_doubling_allgather(const shape& of) { return std::has_single_bit(of.size) && has_equal_blocks(of); }
+bool can_recursive_doubling_allgather(const collective_args& args) {
+  return std::has_single_bit(args.size) && has_equal_blocks(args);
+}
 
 }  // namespace weft::coll

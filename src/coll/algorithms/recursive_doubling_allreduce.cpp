@@ -12,25 +12,25 @@
 
 namespace weft::coll {
 
-void recursive_doubling_allreduce(schedule& out, const shape& of) {
+void recursive_doubling_allreduce(schedule& out, const collective_args& args) {
   constexpr std::uint32_t exchange = 0, result_of_pair = 1;
   ordered steps{out};
-  const range all{0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  const part result{location::out, 0, of.block_bytes};
-  const fold group{of.size};
-  const std::uint32_t member = group.member_of(of.rank);
-  if (group.leader_of(member) != of.rank) {
+  const range all{0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  const part result{location::output, 0, args.block_bytes};
+  const fold group{args.size};
+  const std::uint32_t member = group.member_of(args.rank);
+  if (group.leader_of(member) != args.rank) {
     steps.send(group.leader_of(member), exchange, own);
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
   }
-  accumulator sum{steps, {own, of.is_inplace, result}};
+  accumulator sum{steps, {own, args.is_inplace, result}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), exchange, all, false);
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
     const std::uint32_t peer = group.leader_of(member ^ bit);
     sum.send(peer, exchange, all);
-    sum.receive(peer, exchange, all, peer < of.rank);
+    sum.receive(peer, exchange, all, peer < args.rank);
   }
   sum.finish(all, all);
   if (group.is_pair(member)) sum.send(group.follower_of(member), result_of_pair, all);

@@ -12,29 +12,29 @@
 
 namespace weft::coll {
 
-void recursive_doubling_exscan(schedule& out, const shape& of) {
-  const part result{location::out, 0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  const auto has_above = [&](std::uint64_t distance) { return of.rank + distance < of.size; };
-  if (of.rank == 0) {
+void recursive_doubling_exscan(schedule& out, const collective_args& args) {
+  const part result{location::output, 0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  const auto has_above = [&](std::uint64_t distance) { return args.rank + distance < args.size; };
+  if (args.rank == 0) {
     for (std::uint32_t distance = 1; has_above(distance); distance *= 2) out.send(distance, 0, own);
     return;
   }
-  const part with_own = out.temporary(of.block_bytes);
-  const std::array below{out.temporary(of.block_bytes), out.temporary(of.block_bytes)};
+  const part with_own = out.temporary(args.block_bytes);
+  const std::array below{out.temporary(args.block_bytes), out.temporary(args.block_bytes)};
   step_ref with_own_last = has_above(1) ? out.copy(own, with_own) : step_ref{};
   step_ref result_last;
   std::array<step_ref, 2> is_free;
   std::uint32_t now = 0;
-  for (std::uint32_t distance = 1; distance < of.size; distance *= 2, now ^= 1) {
+  for (std::uint32_t distance = 1; distance < args.size; distance *= 2, now ^= 1) {
     const bool is_first = distance == 1;
     step_ref sent;
-    if (has_above(distance)) sent = out.send(of.rank + distance, 0, with_own, {with_own_last});
-    if (of.rank < distance) continue;
+    if (has_above(distance)) sent = out.send(args.rank + distance, 0, with_own, {with_own_last});
+    if (args.rank < distance) continue;
     const part into = is_first ? result : below[now];
     // In place the first result replaces the input.
-    const step_ref writable = is_first && of.is_inplace ? with_own_last : is_free[now];
-    const step_ref received = out.receive(of.rank - distance, 0, into, {writable});
+    const step_ref writable = is_first && args.is_inplace ? with_own_last : is_free[now];
+    const step_ref received = out.receive(args.rank - distance, 0, into, {writable});
     if (has_above(2ULL * distance)) with_own_last = out.reduce(into, with_own, {with_own_last, sent, received});
     if (is_first) {
       result_last = received;

@@ -11,18 +11,18 @@
 
 namespace weft::coll {
 
-void recursive_doubling_scan(schedule& out, const shape& of) {
-  const part result{location::out, 0, of.block_bytes};
-  const std::array below{out.temporary(of.block_bytes), out.temporary(of.block_bytes)};
+void recursive_doubling_scan(schedule& out, const collective_args& args) {
+  const part result{location::output, 0, args.block_bytes};
+  const std::array below{out.temporary(args.block_bytes), out.temporary(args.block_bytes)};
   std::array<step_ref, 2> is_free;
   step_ref last;
-  if (!of.is_inplace) last = out.copy({location::in, 0, of.block_bytes}, result);
+  if (!args.is_inplace) last = out.copy({location::input, 0, args.block_bytes}, result);
   std::uint32_t now = 0;
-  for (std::uint32_t distance = 1; distance < of.size; distance *= 2, now ^= 1) {
+  for (std::uint32_t distance = 1; distance < args.size; distance *= 2, now ^= 1) {
     step_ref sent;
-    if (of.rank + distance < of.size) sent = out.send(of.rank + distance, 0, result, {last});
-    if (of.rank < distance) continue;
-    const step_ref received = out.receive(of.rank - distance, 0, below[now], {is_free[now]});
+    if (args.rank + distance < args.size) sent = out.send(args.rank + distance, 0, result, {last});
+    if (args.rank < distance) continue;
+    const step_ref received = out.receive(args.rank - distance, 0, below[now], {is_free[now]});
     last = out.reduce(below[now], result, {last, sent, received});
     is_free[now] = last;
   }

@@ -28,10 +28,10 @@ std::uint32_t position_of_member(const fold& group, std::uint32_t member, bool i
   return out;
 }
 
-bool lie_one_behind_the_other(const shape& of) {
-  std::uint64_t end = block_of(location::in, of, of.out_blocks, 0).offset;
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
-    const part each = block_of(location::in, of, of.out_blocks, rank);
+bool lie_one_behind_the_other(const collective_args& args) {
+  std::uint64_t end = block_of(location::input, args, args.out_blocks, 0).offset;
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) {
+    const part each = block_of(location::input, args, args.out_blocks, rank);
     if (each.offset != end) return false;
     end += each.bytes;
   }
@@ -46,34 +46,34 @@ void ranks_of(const fold& group, std::uint32_t member, auto each) {
 
 }  // namespace
 
-void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
+void recursive_halving_reduce_scatter(schedule& out, const collective_args& args) {
   constexpr std::uint32_t reducing = 0, result_of_pair = 1;
-  const fold group{of.size};
-  const std::uint32_t members = group.members(), member = group.member_of(of.rank);
-  const location input = of.is_inplace ? location::out : location::in;
-  const auto block = [&](std::uint32_t rank) { return block_of(input, of, of.out_blocks, rank); };
-  if (of.size == 1 && of.is_inplace && block(0).offset == 0) return;
+  const fold group{args.size};
+  const std::uint32_t members = group.members(), member = group.member_of(args.rank);
+  const location input = args.is_inplace ? location::output : location::input;
+  const auto block = [&](std::uint32_t rank) { return block_of(input, args, args.out_blocks, rank); };
+  if (args.size == 1 && args.is_inplace && block(0).offset == 0) return;
   // In place a copy within `out` might overlap; with more ranks the result is in temporary memory then.
-  const bool is_packed = !of.is_commutative || !lie_one_behind_the_other(of) || (of.size == 1 && of.is_inplace);
-  const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !of.is_commutative); };
+  const bool is_packed = !args.is_commutative || !lie_one_behind_the_other(args) || (args.size == 1 && args.is_inplace);
+  const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !args.is_commutative); };
   ordered steps{out};
 
   // Where the blocks of the member at a position begin.
   std::vector<std::uint64_t> begins{is_packed ? 0 : block(0).offset};
-  for (std::uint32_t at = 0; at < members; ++at) {
+  for (std::uint32_t position = 0; position < members; ++position) {
     std::uint64_t bytes = 0;
-    ranks_of(group, position_of(at), [&](std::uint32_t rank) { bytes += block(rank).bytes; });
+    ranks_of(group, position_of(position), [&](std::uint32_t rank) { bytes += block(rank).bytes; });
     begins.push_back(begins.back() + bytes);
   }
-  const auto blocks_at = [&](std::uint32_t at, std::uint32_t count) {
-    return range{begins[at], begins[at + count] - begins[at]};
+  const auto blocks_at = [&](std::uint32_t position, std::uint32_t count) {
+    return range{begins[position], begins[position + count] - begins[position]};
   };
   part own{input, 0, begins.back()};
   if (is_packed) {
     own = out.temporary(begins.back());
-    for (std::uint32_t at = 0; at < members; ++at) {
-      std::uint64_t end = begins[at];
-      ranks_of(group, position_of(at), [&](std::uint32_t rank) {
+    for (std::uint32_t position = 0; position < members; ++position) {
+      std::uint64_t end = begins[position];
+      ranks_of(group, position_of(position), [&](std::uint32_t rank) {
         steps.copy(block(rank), sub(own, end, block(rank).bytes));
         end += block(rank).bytes;
       });
@@ -81,8 +81,8 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   }
 
   const range all = blocks_at(0, members);
-  const part result{location::out, 0, block(of.rank).bytes};
-  if (group.leader_of(member) != of.rank) {
+  const part result{location::output, 0, block(args.rank).bytes};
+  if (group.leader_of(member) != args.rank) {
     steps.send(group.leader_of(member), reducing, sub(own, all.begin, all.bytes));
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
@@ -93,7 +93,7 @@ void recursive_halving_reduce_scatter(schedule& out, const shape& of) {
   for (std::uint32_t half = members / 2; half != 0; half /= 2) {
     const std::uint32_t peer = group.leader_of(position_of(mine ^ half));
     sum.send(peer, reducing, blocks_at((mine ^ half) & ~(half - 1), half));
-    sum.receive(peer, reducing, blocks_at(mine & ~(half - 1), half), peer < of.rank);
+    sum.receive(peer, reducing, blocks_at(mine & ~(half - 1), half), peer < args.rank);
   }
   const range last = blocks_at(mine, 1);
   if (group.is_pair(member)) {

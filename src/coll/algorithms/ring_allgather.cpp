@@ -8,24 +8,24 @@
 
 namespace weft::coll {
 
-void ring_allgather(schedule& out, const shape& of) {
-  const auto block = [&](std::uint32_t rank) { return block_of(location::out, of, of.out_blocks, rank); };
-  part from = block(of.rank);
-  if (!of.is_inplace) {
-    const part own{location::in, 0, from.bytes};
+void ring_allgather(schedule& out, const collective_args& args) {
+  const auto block = [&](std::uint32_t rank) { return block_of(location::output, args, args.out_blocks, rank); };
+  part from = block(args.rank);
+  if (!args.is_inplace) {
+    const part own{location::input, 0, from.bytes};
     out.copy(own, from);
     from = own;
   }
   step_ref received;
-  for (std::uint32_t round = 0; round + 1 < of.size; ++round) {
-    if (from.bytes != 0) out.send(rank_above(of, 1), round, from, {received});
-    const part into = block(rank_below(of, round + 1));
-    if (into.bytes != 0) received = out.receive(rank_below(of, 1), round, into);
+  for (std::uint32_t round = 0; round + 1 < args.size; ++round) {
+    if (from.bytes != 0) out.send(rank_above(args, 1), round, from, {received});
+    const part into = block(rank_below(args, round + 1));
+    if (into.bytes != 0) received = out.receive(rank_below(args, 1), round, into);
     from = into;
   }
 }
 
 // A label for each round.
-bool can_ring_allgather(const shape& of) { return of.size <= schedule::labels_max; }
+bool can_ring_allgather(const collective_args& args) { return args.size <= schedule::labels_max; }
 
 }  // namespace weft::coll

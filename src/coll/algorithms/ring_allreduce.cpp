@@ -13,40 +13,42 @@
 
 namespace weft::coll {
 
-bool can_ring_allreduce(const shape& of) { return of.is_commutative && of.size <= schedule::labels_max / 2; }
+bool can_ring_allreduce(const collective_args& args) {
+  return args.is_commutative && args.size <= schedule::labels_max / 2;
+}
 
-void ring_allreduce(schedule& out, const shape& of) {
-  const std::uint32_t n = of.size, next = (of.rank + 1) % n, previous = (of.rank + n - 1) % n;
-  const auto piece = [&](location at, std::uint32_t rounds_ago) {
-    return piece_of({at, 0, of.block_bytes}, of.element_bytes, (of.rank + 2 * n - rounds_ago) % n, n);
+void ring_allreduce(schedule& out, const collective_args& args) {
+  const std::uint32_t n = args.size, next = (args.rank + 1) % n, previous = (args.rank + n - 1) % n;
+  const auto piece = [&](location buffer, std::uint32_t rounds_ago) {
+    return piece_of({buffer, 0, args.block_bytes}, args.element_bytes, (args.rank + 2 * n - rounds_ago) % n, n);
   };
   if (n == 1) {
-    if (!of.is_inplace) out.copy(piece(location::in, 0), piece(location::out, 0));
+    if (!args.is_inplace) out.copy(piece(location::input, 0), piece(location::output, 0));
     return;
   }
   // What comes is received where the result is to be, if that is free.
   std::array<part, 2> memory{};
   std::array<step_ref, 2> used{};
-  if (of.is_inplace) {
-    for (part& each : memory) each = out.temporary(piece_of({{}, 0, of.block_bytes}, of.element_bytes, 0, n).bytes);
+  if (args.is_inplace) {
+    for (part& each : memory) each = out.temporary(piece_of({{}, 0, args.block_bytes}, args.element_bytes, 0, n).bytes);
   }
   std::vector<step_ref> sent(n);  // by piece, as `piece` counts
-  sent[0] = out.send(next, 0, piece(of.is_inplace ? location::out : location::in, 0));
+  sent[0] = out.send(next, 0, piece(args.is_inplace ? location::output : location::input, 0));
   step_ref reduced;
   for (std::uint32_t round = 1; round < n; ++round) {
-    const part result = piece(location::out, round);
-    if (of.is_inplace) {
+    const part result = piece(location::output, round);
+    if (args.is_inplace) {
       const part theirs = sub(memory[round % 2], 0, result.bytes);
       const step_ref received = out.receive(previous, round - 1, theirs, {used[round % 2]});
       reduced = used[round % 2] = out.reduce(theirs, result, {received});
     } else {
       const step_ref received = out.receive(previous, round - 1, result);
-      reduced = out.reduce_into_lower(piece(location::in, round), result, {received});
+      reduced = out.reduce_into_lower(piece(location::input, round), result, {received});
     }
     sent[round] = out.send(next, round, result, {reduced});  // of the last round: the first result
   }
   for (std::uint32_t round = 0; round + 1 < n; ++round) {
-    const part result = piece(location::out, round);
+    const part result = piece(location::output, round);
     const step_ref received = out.receive(previous, n - 1 + round, result, {sent[round]});
     if (round + 2 < n) out.send(next, n + round, result, {received});
   }

@@ -14,14 +14,16 @@
 
 namespace weft::coll {
 
-bool can_ring_reduce_scatter(const shape& of) { return of.is_commutative && of.size <= schedule::labels_max; }
+bool can_ring_reduce_scatter(const collective_args& args) {
+  return args.is_commutative && args.size <= schedule::labels_max;
+}
 
-void ring_reduce_scatter(schedule& out, const shape& of) {
-  const std::uint32_t n = of.size, next = (of.rank + 1) % n, previous = (of.rank + n - 1) % n;
+void ring_reduce_scatter(schedule& out, const collective_args& args) {
+  const std::uint32_t n = args.size, next = (args.rank + 1) % n, previous = (args.rank + n - 1) % n;
   const auto block = [&](std::uint32_t rank) {
-    return block_of(of.is_inplace ? location::out : location::in, of, of.out_blocks, rank);
+    return block_of(args.is_inplace ? location::output : location::input, args, args.out_blocks, rank);
   };
-  const part result{location::out, 0, block(of.rank).bytes};
+  const part result{location::output, 0, block(args.rank).bytes};
   std::uint64_t longest = 0;
   for (std::uint32_t rank = 0; rank < n; ++rank) longest = std::max(longest, block(rank).bytes);
   const std::array memory{out.temporary(longest), out.temporary(longest)};
@@ -33,14 +35,14 @@ void ring_reduce_scatter(schedule& out, const shape& of) {
     const step_ref sent = out.send(next, round, sum, {last});
     if (round == 0) readers.push_back(sent);
     if (round != 0) used[(round - 1) % 2] = sent;
-    const part own = block((of.rank + 2 * n - 2 - round) % n);
+    const part own = block((args.rank + 2 * n - 2 - round) % n);
     const bool is_last = round + 2 == n;
-    sum = is_last && !of.is_inplace ? result : sub(memory[round % 2], 0, own.bytes);
+    sum = is_last && !args.is_inplace ? result : sub(memory[round % 2], 0, own.bytes);
     last = out.reduce_into_lower(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
     readers.push_back(last);
   }
-  if (n > 1 && !of.is_inplace) return;
-  if (n == 1 && of.is_inplace) {
+  if (n > 1 && !args.is_inplace) return;
+  if (n == 1 && args.is_inplace) {
     last = out.copy(sum, sub(memory[0], 0, sum.bytes));
     sum = sub(memory[0], 0, sum.bytes);
   }

@@ -16,42 +16,42 @@ namespace weft::coll {
 namespace {
 
 // The pieces that the tree gives to a relative rank: its own, and those of its subtree behind it.
-std::uint32_t scattered_to(const shape& of, std::uint32_t relative) {
-  return relative == 0 ? of.size : std::min(relative & -relative, of.size - relative);
+std::uint32_t scattered_to(const collective_args& args, std::uint32_t relative) {
+  return relative == 0 ? args.size : std::min(relative & -relative, args.size - relative);
 }
 
 }  // namespace
 
 // Steps of the ring have labels from 1 on.
-bool can_scatter_allgather_broadcast(const shape& of) { return of.size <= schedule::labels_max; }
+bool can_scatter_allgather_broadcast(const collective_args& args) { return args.size <= schedule::labels_max; }
 
-void scatter_allgather_broadcast(schedule& out, const shape& of) {
-  const std::uint32_t n = of.size, mine = relative_rank(of);
-  const part whole{mine == 0 ? location::in : location::out, 0, of.block_bytes};
-  const auto piece = [&](std::uint32_t index) { return piece_of(whole, of.element_bytes, index, n); };
+void scatter_allgather_broadcast(schedule& out, const collective_args& args) {
+  const std::uint32_t n = args.size, mine = relative_rank(args);
+  const part whole{mine == 0 ? location::input : location::output, 0, args.block_bytes};
+  const auto piece = [&](std::uint32_t index) { return piece_of(whole, args.element_bytes, index, n); };
   const auto pieces = [&](std::uint32_t first, std::uint32_t count) {
     const part begin = piece(first), last = piece(first + count - 1);
     return sub(whole, begin.offset, last.offset + last.bytes - begin.offset);
   };
-  const std::uint32_t has = scattered_to(of, mine);
+  const std::uint32_t has = scattered_to(args, mine);
   step_ref scattered;
   const std::uint32_t lowest = mine == 0 ? std::bit_ceil(n) : mine & -mine;
-  if (mine != 0) scattered = out.receive(rank_of_relative(of, mine - lowest), 0, pieces(mine, has));
+  if (mine != 0) scattered = out.receive(rank_of_relative(args, mine - lowest), 0, pieces(mine, has));
   for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
     const std::uint32_t child = mine + bit;
     if (child >= n) continue;
-    out.send(rank_of_relative(of, child), 0, pieces(child, scattered_to(of, child)), {scattered});
+    out.send(rank_of_relative(args, child), 0, pieces(child, scattered_to(args, child)), {scattered});
   }
   const std::uint32_t next = mine + 1 == n ? 0 : mine + 1;
-  const std::uint32_t next_has = scattered_to(of, next);
+  const std::uint32_t next_has = scattered_to(args, next);
   step_ref last = scattered;  // which brought the piece that is sent
   for (std::uint32_t round = 0; round + 1 < n; ++round) {
     const std::uint32_t sent = mine >= round ? mine - round : mine + n - round;
     const std::uint32_t received = sent == 0 ? n - 1 : sent - 1;
-    if (sent - next >= next_has) out.send(rank_of_relative(of, next), 1 + round, piece(sent), {last});
+    if (sent - next >= next_has) out.send(rank_of_relative(args, next), 1 + round, piece(sent), {last});
     last = received - mine < has
                ? scattered
-               : out.receive(rank_of_relative(of, mine == 0 ? n - 1 : mine - 1), 1 + round, piece(received));
+               : out.receive(rank_of_relative(args, mine == 0 ? n - 1 : mine - 1), 1 + round, piece(received));
   }
 }
 

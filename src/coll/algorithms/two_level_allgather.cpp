@@ -16,27 +16,29 @@
 
 namespace weft::coll {
 
-bool can_two_level_allgather(const shape& of) {
-  return has_two_levels(of) && of.nodes->are_in_order() && has_equal_blocks(of);
+bool can_two_level_allgather(const collective_args& args) {
+  return has_two_levels(args) && args.nodes->are_in_order() && has_equal_blocks(args);
 }
 
-void two_level_allgather(schedule& out, const shape& of) {
-  two_levels levels{out, of, 0};
-  const part all{location::out, 0, of.size * of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, of.is_inplace ? of.rank * of.block_bytes : 0,
-                 of.block_bytes};
-  const part of_node{location::out, levels.near().front() * of.block_bytes, levels.near().size() * of.block_bytes};
-  levels.within(phase::within_nodes, operation::gather, of.block_bytes, levels.is_leader() && of.is_inplace,
-                {own, of_node});
+void two_level_allgather(schedule& out, const collective_args& args) {
+  two_levels levels{out, args, 0};
+  const part all{location::output, 0, args.size * args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input,
+                 args.is_inplace ? args.rank * args.block_bytes : 0, args.block_bytes};
+  const part node_blocks{location::output, levels.near().front() * args.block_bytes,
+                         levels.near().size() * args.block_bytes};
+  levels.within(phase::within_nodes, operation::gather, args.block_bytes, levels.is_leader() && args.is_inplace,
+                {own, node_blocks});
   if (levels.is_leader()) {
     std::vector<std::uint64_t> bytes, offsets;
-    if (of.nodes->members_min() != of.nodes->members_max()) {
-      for (std::uint32_t node = 0; node < of.nodes->nodes(); ++node) {
-        bytes.push_back(of.nodes->members_of(node).size() * of.block_bytes);
-        offsets.push_back(of.nodes->members_of(node).front() * of.block_bytes);
+    if (args.nodes->members_min() != args.nodes->members_max()) {
+      for (std::uint32_t node = 0; node < args.nodes->nodes(); ++node) {
+        bytes.push_back(args.nodes->members_of(node).size() * args.block_bytes);
+        offsets.push_back(args.nodes->members_of(node).front() * args.block_bytes);
       }
     }
-    levels.between(operation::allgather, of.nodes->members_max() * of.block_bytes, true, {all, all}, {bytes, offsets});
+    levels.between(operation::allgather, args.nodes->members_max() * args.block_bytes, true, {all, all},
+                   {bytes, offsets});
   }
   levels.within(phase::within_nodes_again, operation::broadcast, all.bytes, false, {all, all});
 }

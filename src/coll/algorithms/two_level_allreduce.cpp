@@ -11,15 +11,15 @@
 
 namespace weft::coll {
 
-void two_level_allreduce(schedule& out, const shape& of) {
-  two_levels levels{out, of, 0};
-  const part result{location::out, 0, of.block_bytes};
-  const part own{of.is_inplace ? location::out : location::in, 0, of.block_bytes};
-  if (levels.is_alone()) return levels.between(operation::allreduce, of.block_bytes, of.is_inplace, {own, result});
-  levels.within(phase::within_nodes, operation::reduce, of.block_bytes, levels.is_leader() && of.is_inplace,
+void two_level_allreduce(schedule& out, const collective_args& args) {
+  two_levels levels{out, args, 0};
+  const part result{location::output, 0, args.block_bytes};
+  const part own{args.is_inplace ? location::output : location::input, 0, args.block_bytes};
+  if (levels.is_alone()) return levels.between(operation::allreduce, args.block_bytes, args.is_inplace, {own, result});
+  levels.within(phase::within_nodes, operation::reduce, args.block_bytes, levels.is_leader() && args.is_inplace,
                 {own, result});
-  if (levels.is_leader()) levels.between(operation::allreduce, of.block_bytes, true, {result, result});
-  levels.within(phase::within_nodes_again, operation::broadcast, of.block_bytes, false, {result, result});
+  if (levels.is_leader()) levels.between(operation::allreduce, args.block_bytes, true, {result, result});
+  levels.within(phase::within_nodes_again, operation::broadcast, args.block_bytes, false, {result, result});
 }
 
 }  // namespace weft::coll

@@ -10,8 +10,8 @@
 
 namespace weft::coll {
 
-void two_level_barrier(schedule& out, const shape& of) {
-  two_levels levels{out, of, 0};
+void two_level_barrier(schedule& out, const collective_args& args) {
+  two_levels levels{out, args, 0};
   levels.signal(phase::within_nodes, tree_signals_up);
   if (levels.is_leader()) levels.between(operation::barrier, 0, false, {});
   levels.signal(phase::within_nodes_again, tree_signals_down);

@@ -9,12 +9,12 @@
 
 namespace weft::coll {
 
-void two_level_broadcast(schedule& out, const shape& of) {
-  two_levels levels{out, of, of.root};
-  const part all{location::out, 0, of.block_bytes};
-  const part from{of.rank == of.root ? location::in : location::out, 0, of.block_bytes};
-  if (levels.is_leader()) levels.between(operation::broadcast, of.block_bytes, false, {from, all});
-  levels.within(phase::within_nodes_again, operation::broadcast, of.block_bytes, false, {from, all});
+void two_level_broadcast(schedule& out, const collective_args& args) {
+  two_levels levels{out, args, args.root};
+  const part all{location::output, 0, args.block_bytes};
+  const part from{args.rank == args.root ? location::input : location::output, 0, args.block_bytes};
+  if (levels.is_leader()) levels.between(operation::broadcast, args.block_bytes, false, {from, all});
+  levels.within(phase::within_nodes_again, operation::broadcast, args.block_bytes, false, {from, all});
 }
 
 }  // namespace weft::coll

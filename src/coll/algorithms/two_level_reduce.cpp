@@ -10,16 +10,16 @@
 
 namespace weft::coll {
 
-void two_level_reduce(schedule& out, const shape& of) {
-  two_levels levels{out, of, of.root};
-  const bool is_root = of.rank == of.root;
-  const bool is_inplace = is_root && of.is_inplace;
-  const part result{location::out, 0, of.block_bytes};
-  const part own{is_inplace ? location::out : location::in, 0, of.block_bytes};
-  if (levels.is_alone()) return levels.between(operation::reduce, of.block_bytes, is_inplace, {own, result});
-  const part of_node = is_root ? result : levels.is_leader() ? out.temporary(of.block_bytes) : part{};
-  levels.within(phase::within_nodes, operation::reduce, of.block_bytes, is_inplace, {own, of_node});
-  if (levels.is_leader()) levels.between(operation::reduce, of.block_bytes, is_root, {of_node, result});
+void two_level_reduce(schedule& out, const collective_args& args) {
+  two_levels levels{out, args, args.root};
+  const bool is_root = args.rank == args.root;
+  const bool is_inplace = is_root && args.is_inplace;
+  const part result{location::output, 0, args.block_bytes};
+  const part own{is_inplace ? location::output : location::input, 0, args.block_bytes};
+  if (levels.is_alone()) return levels.between(operation::reduce, args.block_bytes, is_inplace, {own, result});
+  const part node_sum = is_root ? result : levels.is_leader() ? out.temporary(args.block_bytes) : part{};
+  levels.within(phase::within_nodes, operation::reduce, args.block_bytes, is_inplace, {own, node_sum});
+  if (levels.is_leader()) levels.between(operation::reduce, args.block_bytes, is_root, {node_sum, result});
 }
 
 }  // namespace weft::coll

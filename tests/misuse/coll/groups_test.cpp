@@ -86,7 +86,7 @@ TEST_F(wrong_groups, that_end_while_their_members_are_late_let_collectives_compl
       std::uint64_t mine = rt.rank() + 1, sum = 0;
       const collective sums =
           collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::by<std::uint64_t>());
-      const std::size_t before = coll::group_store::of(rt).ending();
+      const std::size_t before = coll::group_store::instance(rt).ending();
       counter ends{rt};
       {
         group some = rt.world().dup();
@@ -101,7 +101,7 @@ TEST_F(wrong_groups, that_end_while_their_members_are_late_let_collectives_compl
       EXPECT_EQ(ends.failed(), 0U);
       EXPECT_EQ(sum, 6U);
       { const group last = rt.world().dup(); }
-      EXPECT_EQ(coll::group_store::of(rt).ending(), before);
+      EXPECT_EQ(coll::group_store::instance(rt).ending(), before);
       rt.barrier();
     });
   }

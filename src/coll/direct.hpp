@@ -9,15 +9,16 @@
 #include "coll/shape.hpp"
 #include "weft/collectives.hpp"
 
-namespace weft::coll::straight {
+namespace weft::coll::direct {
 
 /// Members of a group whose ranks share cores, at most, for which the root sends to all others.
 inline constexpr std::uint32_t linear_members_max = 64;
 
 /// Whether this can be done so.
-[[nodiscard]] bool can(const shape& of) noexcept;
+[[nodiscard]] bool can(const collective_args& args) noexcept;
 
 /// Does it. **Errors**: those of posts and waits.
-void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how);
+void run(group_state& group, const collective_args& args, const_buffer_ref from, buffer_ref into,
+         const reduction& reduction);
 
-}  // namespace weft::coll::straight
+}  // namespace weft::coll::direct

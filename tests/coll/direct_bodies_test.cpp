@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short collectives without a graph give what they are to give, by the bodies for ranks with cores of their own and by
 // those for ranks that share cores, whatever this machine has.
-#include "coll/straight.hpp"
+#include "coll/direct.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,17 +19,17 @@
 namespace weft::coll {
 namespace {
 
-class straight_bodies : public testing::TestWithParam<bool> {
+class direct_collectives : public testing::TestWithParam<bool> {
  protected:
   // What a member knows of a collective of `bytes` bytes.
-  static shape shape_of(const group_state& in, operation kind, std::uint64_t bytes = 0) {
+  static collective_args args_of(const group_state& in, operation kind, std::uint64_t bytes = 0) {
     return {.operation = kind,
             .rank = in.rank(),
             .size = in.size(),
             .block_bytes = bytes,
             .element_bytes = bytes == 0 ? 1 : bytes,
             .is_commutative = false,
-            .is_crowded = GetParam()};
+            .is_oversubscribed = GetParam()};
   }
 };
 
@@ -62,15 +62,15 @@ void add_aligned(const void* in, void* inout, std::size_t count, void* misaligne
   }
 }
 
-TEST_P(straight_bodies, combine_elements_in_memory_that_is_aligned_for_any) {
+TEST_P(direct_collectives, combine_elements_in_memory_that_is_aligned_for_any) {
   std::atomic<int> misaligned{0};
   for (std::uint32_t ranks = 2; ranks <= 6; ++ranks) {
     test::local_job{ranks}.run([&](runtime& rt) {
-      group_state& world = *group_store::of(rt).world();
+      group_state& world = *group_store::instance(rt).world();
       const reduction add{.combine = &add_aligned, .context = &misaligned, .element_bytes = sizeof(long double)};
       long double number = rt.rank() + 1;
-      straight::run(world, shape_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
-                    {&number, sizeof number}, add);
+      direct::run(world, args_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
+                  {&number, sizeof number}, add);
       EXPECT_EQ(number, rt.size() * (rt.size() + 1) / 2);
     });
   }
@@ -78,44 +78,44 @@ TEST_P(straight_bodies, combine_elements_in_memory_that_is_aligned_for_any) {
   EXPECT_EQ(misaligned.load(std::memory_order_relaxed), 0);
 }
 
-TEST_P(straight_bodies, give_each_member_the_roots_bytes_and_the_result_in_order) {
+TEST_P(direct_collectives, give_each_member_the_roots_bytes_and_the_result_in_order) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     test::local_job{ranks}.run([](runtime& rt) {
-      group_state& world = *group_store::of(rt).world();
+      group_state& world = *group_store::instance(rt).world();
       const reduction join{.combine = &digits::join, .element_bytes = sizeof(digits), .is_commutative = false};
       std::uint64_t whole = 0;
       for (std::uint32_t member = 0; member < rt.size(); ++member) whole = 10 * whole + member + 1;
       for (std::uint32_t round = 0; round < 3; ++round) {
         for (std::uint32_t root = 0; root < rt.size(); ++root) {
-          shape of = shape_of(world, operation::broadcast, 8);
+          collective_args of = args_of(world, operation::broadcast, 8);
           of.root = root;
           std::uint64_t word = rt.rank() == root ? 100 * round + root : ~std::uint64_t{0};
-          straight::run(world, of, {&word, sizeof word}, {&word, sizeof word}, {});
+          direct::run(world, of, {&word, sizeof word}, {&word, sizeof word}, {});
           EXPECT_EQ(word, 100 * round + root) << rt.size() << " ranks";
         }
-        shape of = shape_of(world, operation::allreduce, sizeof(digits));
+        collective_args of = args_of(world, operation::allreduce, sizeof(digits));
         const digits mine{rt.rank() + 1, 10};
         digits all{};
-        straight::run(world, of, {&mine, sizeof mine}, {&all, sizeof all}, join);
+        direct::run(world, of, {&mine, sizeof mine}, {&all, sizeof all}, join);
         EXPECT_EQ(all.value, whole) << rt.size() << " ranks";
         of.is_inplace = true;
         all = mine;
-        straight::run(world, of, {}, {&all, sizeof all}, join);
+        direct::run(world, of, {}, {&all, sizeof all}, join);
         EXPECT_EQ(all.value, whole) << rt.size() << " ranks, in place";
       }
     });
   }
 }
 
-TEST_P(straight_bodies, end_no_barrier_before_all_members_have_begun_it) {
+TEST_P(direct_collectives, end_no_barrier_before_all_members_have_begun_it) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::array<std::atomic<std::uint32_t>, 20> begun{};
     test::local_job{ranks}.run([&](runtime& rt) {
-      group_state& world = *group_store::of(rt).world();
+      group_state& world = *group_store::instance(rt).world();
       for (std::atomic<std::uint32_t>& each : begun) {
         // relaxed: the barrier orders it before the load.
         each.fetch_add(1, std::memory_order_relaxed);
-        straight::run(world, shape_of(world, operation::barrier), {}, {}, {});
+        direct::run(world, args_of(world, operation::barrier), {}, {}, {});
         // relaxed: the barrier orders it behind all additions.
         EXPECT_EQ(each.load(std::memory_order_relaxed), rt.size());
       }
@@ -123,7 +123,7 @@ TEST_P(straight_bodies, end_no_barrier_before_all_members_have_begun_it) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(each, straight_bodies, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(each, direct_collectives, testing::Bool(),
                          [](const auto& of) { return of.param ? "crowded" : "apart"; });
 
 }  // namespace

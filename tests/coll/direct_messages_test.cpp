@@ -11,7 +11,7 @@
 
 #include "coll/choose.hpp"
 #include "coll/counts.hpp"
-#include "coll/straight_bodies.hpp"
+#include "coll/direct_bodies.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {
@@ -23,10 +23,10 @@ class written_messages {
   explicit written_messages(schedule& steps) : steps_{steps} {}
 
   void expect(std::uint32_t member, std::uint32_t label, void* /*into*/, std::size_t bytes) {
-    expected_.push_back(behind_waits(steps_.receive(member, label, {location::out, 0, bytes})));
+    expected_.push_back(behind_waits(steps_.receive(member, label, {location::output, 0, bytes})));
   }
   void send(std::uint32_t member, std::uint32_t label, const void* /*from*/, std::size_t bytes) {
-    behind_waits(steps_.send(member, label, {location::in, 0, bytes}));
+    behind_waits(steps_.send(member, label, {location::input, 0, bytes}));
   }
   void wait() {
     before_ = expected_;
@@ -47,17 +47,17 @@ class written_messages {
   std::vector<step_ref> expected_;
 };
 
-schedule body_of(const shape& of) {
+schedule body_of(const collective_args& of) {
   schedule out;
-  straight_bodies::element_room in{}, result{};
+  direct_bodies::element_room in{}, result{};
   const reduction none{.combine = [](const void*, void*, std::size_t, void*) {}, .element_bytes = of.element_bytes};
-  straight_bodies::carry_out<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
+  direct_bodies::carry_out<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
   return out;
 }
 
-schedule schedule_of(const shape& of) {
+schedule schedule_of(const collective_args& of) {
   schedule out;
-  choose(of, {}, {}).how->make(out, of);
+  choose(of, {}, {}).algorithm->make(out, of);
   return out;
 }
 
@@ -74,7 +74,7 @@ std::vector<message> messages_of(const schedule& of) {
 }
 
 // All members of a collective by either; and by a choice of each member, in several drawn worlds.
-void compare(shape of, std::mt19937& random) {
+void compare(collective_args of, std::mt19937& random) {
   std::vector<schedule> bodies, schedules;
   for (of.rank = 0; of.rank < of.size; ++of.rank) {
     bodies.push_back(body_of(of));
@@ -94,22 +94,22 @@ void compare(shape of, std::mt19937& random) {
   }
 }
 
-TEST(messages_of_straight_bodies, are_those_of_the_schedules_whichever_members_take_which) {
+TEST(messages_of_direct_bodies, are_those_of_the_schedules_whichever_members_take_which) {
   std::mt19937 random{static_cast<std::mt19937::result_type>(test::random_seed())};
   for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
     for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
-      for (const bool is_crowded : {false, true}) {
-        shape of{.operation = kind,
-                 .size = size,
-                 .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
-                 .block_bytes = kind == operation::barrier ? 0 : 1 + random() % straight_bodies::bytes_max,
-                 .is_commutative = random() % 2 == 0,
-                 .is_inplace = kind == operation::allreduce && random() % 2 == 0,
-                 .is_crowded = is_crowded};
-        ASSERT_TRUE(straight::can(of));
+      for (const bool is_oversubscribed : {false, true}) {
+        collective_args of{.operation = kind,
+                           .size = size,
+                           .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
+                           .block_bytes = kind == operation::barrier ? 0 : 1 + random() % direct_bodies::bytes_max,
+                           .is_commutative = random() % 2 == 0,
+                           .is_inplace = kind == operation::allreduce && random() % 2 == 0,
+                           .is_oversubscribed = is_oversubscribed};
+        ASSERT_TRUE(direct::can(of));
         compare(of, random);
         ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
-                                        << " members, root " << of.root << ", crowded: " << is_crowded;
+                                        << " members, root " << of.root << ", crowded: " << is_oversubscribed;
       }
     }
   }

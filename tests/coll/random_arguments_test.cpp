@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each algorithm that moves blocks or scans, against the oracle, for random shapes: blocks of different sizes with gaps
-// between them and in any order, in place or not, empty ones, 1 to 33 ranks on one node or several.
+// Each algorithm that moves blocks or scans, against the oracle, for random arguments: blocks of different sizes with
+// gaps between them and in any order, in place or not, empty ones, 1 to 33 ranks on one node or several.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace weft::coll {
 namespace {
 
-constexpr int shapes_of_each = weft::test::under_sanitizer ? 60 : 400;
+constexpr int cases_of_each = weft::test::under_sanitizer ? 60 : 400;
 
 // Memory of a block list.
 struct owned_list {
@@ -25,9 +25,9 @@ struct owned_list {
   [[nodiscard]] block_list view() const { return {bytes, offsets}; }
 };
 
-// The shapes of all ranks, and their lists.
-struct shapes {
-  std::vector<shape> all;
+// The arguments of all ranks, and their lists.
+struct random_args {
+  std::vector<collective_args> all;
   std::vector<owned_list> in;
   std::vector<owned_list> out;
   std::shared_ptr<node_map> nodes;
@@ -59,10 +59,10 @@ std::vector<std::uint64_t> random_sizes(std::uint32_t count, std::mt19937& rando
 }
 
 // Gather and scatter: lists of all ranks, or of the root alone.
-void give_root_a_list(shapes& to, bool is_gather, std::mt19937& random) {
+void give_root_a_list(random_args& to, bool is_gather, std::mt19937& random) {
   const std::vector<std::uint64_t> sizes = random_sizes(to.all[0].size, random);
   const bool root_alone = random() % 2 == 0;
-  for (shape& each : to.all) {
+  for (collective_args& each : to.all) {
     each.root_has_list = true;
     if (root_alone && each.rank != each.root) {
       each.block_bytes = sizes[each.rank];
@@ -74,22 +74,22 @@ void give_root_a_list(shapes& to, bool is_gather, std::mt19937& random) {
   }
 }
 
-void give_lists_for_allgather(shapes& to, std::mt19937& random) {
+void give_lists_for_allgather(random_args& to, std::mt19937& random) {
   const std::vector<std::uint64_t> sizes = random_sizes(to.all[0].size, random);
-  for (shape& each : to.all) {
+  for (collective_args& each : to.all) {
     to.out[each.rank] = lay_out(sizes, random);
     each.out_blocks = to.out[each.rank].view();
   }
 }
 
 // In place, two ranks have blocks of one size for each other.
-void give_lists_for_alltoall(shapes& to, std::mt19937& random) {
+void give_lists_for_alltoall(random_args& to, std::mt19937& random) {
   const std::uint32_t size = to.all[0].size;
   std::vector<std::vector<std::uint64_t>> sent(size);
   for (auto& each : sent) each = random_sizes(size, random);
   for (std::uint32_t from = 0; to.all[0].is_inplace && from < size; ++from)
     for (std::uint32_t rank = 0; rank < from; ++rank) sent[from][rank] = sent[rank][from];
-  for (shape& each : to.all) {
+  for (collective_args& each : to.all) {
     std::vector<std::uint64_t> received(size);
     for (std::uint32_t from = 0; from < size; ++from) received[from] = sent[from][each.rank];
     to.in[each.rank] = lay_out(sent[each.rank], random);
@@ -99,8 +99,8 @@ void give_lists_for_alltoall(shapes& to, std::mt19937& random) {
   }
 }
 
-shapes random_shapes(operation which, std::mt19937& random) {
-  shape of{.operation = which, .element_bytes = 8};
+random_args draw_args(operation which, std::mt19937& random) {
+  collective_args of{.operation = which, .element_bytes = 8};
   of.size = 1 + static_cast<std::uint32_t>(below(random, random() % 8 == 0 ? 33 : 9));
   of.root = static_cast<std::uint32_t>(below(random, of.size));
   of.block_bytes = below(random, 10) * 8;
@@ -108,8 +108,8 @@ shapes random_shapes(operation which, std::mt19937& random) {
   of.is_inplace = random() % 2 == 0;
   const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
   of.nodes = nodes.get();
-  shapes out{std::vector<shape>(of.size, of), std::vector<owned_list>(of.size), std::vector<owned_list>(of.size),
-             nodes};
+  random_args out{std::vector<collective_args>(of.size, of), std::vector<owned_list>(of.size),
+                  std::vector<owned_list>(of.size), nodes};
   for (std::uint32_t rank = 0; rank < of.size; ++rank) {
     out.all[rank].rank = rank;
     // Of alltoall alone all ranks have to agree.
@@ -144,19 +144,19 @@ std::string name_of_tried(const testing::TestParamInfo<algorithm>& info) {
   return out;
 }
 
-class coll_random_shapes : public testing::TestWithParam<algorithm> {};
+class coll_random_arguments : public testing::TestWithParam<algorithm> {};
 
-TEST_P(coll_random_shapes, give_what_the_oracle_gives) {
+TEST_P(coll_random_arguments, give_what_the_oracle_gives) {
   const algorithm& tried = GetParam();
   std::mt19937 random{static_cast<std::mt19937::result_type>(weft::test::random_seed())};
-  for (int left = shapes_of_each; left != 0;) {
-    const shapes of = random_shapes(tried.operation, random);
-    const auto can = [&](const shape& mine) { return tried.can == nullptr || tried.can(mine); };
+  for (int left = cases_of_each; left != 0;) {
+    const random_args of = draw_args(tried.operation, random);
+    const auto can = [&](const collective_args& mine) { return tried.can == nullptr || tried.can(mine); };
     const auto able = std::ranges::count_if(of.all, can);
     ASSERT_TRUE(able == 0 || able == static_cast<std::ptrdiff_t>(of.all.size())) << "ranks disagree whether it can";
     if (able == 0) continue;
     --left;
-    const shape& one = of.all[0];
+    const collective_args& one = of.all[0];
     ASSERT_EQ(test::check(tried, of.all, random), "")
         << one.size << " ranks, root " << one.root << ", " << one.block_bytes << " bytes, in place: " << one.is_inplace
         << ", root has a list: " << one.root_has_list << ", lists: " << !one.in_blocks.bytes.empty()
@@ -164,7 +164,7 @@ TEST_P(coll_random_shapes, give_what_the_oracle_gives) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(all, coll_random_shapes, testing::ValuesIn(algorithms_to_try()), name_of_tried);
+INSTANTIATE_TEST_SUITE_P(all, coll_random_arguments, testing::ValuesIn(algorithms_to_try()), name_of_tried);
 
 }  // namespace
 }  // namespace weft::coll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/straight.hpp"
+#include "coll/direct.hpp"
 
 #include <fmt/format.h>
 
@@ -8,14 +8,14 @@
 #include <memory>
 #include <utility>
 
+#include "coll/direct_bodies.hpp"
 #include "coll/failed_message.hpp"
 #include "coll/group_wait.hpp"
-#include "coll/straight_bodies.hpp"
 #include "weft/counter.hpp"
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 
-namespace weft::coll::straight {
+namespace weft::coll::direct {
 
 namespace {
 
@@ -29,10 +29,10 @@ struct call {
 class messages {
  public:
   explicit messages(const call& made)
-      : in_{made.group},
+      : group_{made.group},
         operation_{made.operation},
-        arrived_{std::move(in_.free_counter())},
-        number_{in_.numbers(), operation_},
+        arrived_{std::move(group_.free_counter())},
+        number_{group_.numbers(), operation_},
         tag_{number_.tag()},
         awaited_{count().value()},
         failed_{count().failed()} {}
@@ -40,27 +40,27 @@ class messages {
   // If an exception leaves the collective, its receives are taken back before their buffers go.
   ~messages() {
     while (arrived_->value() < awaited_) {
-      for (std::uint32_t i = 0; i < expected_; ++i) static_cast<void>(in_.through().cancel(tickets_[i]));
-      in_.through().progress();
+      for (std::uint32_t i = 0; i < expected_; ++i) static_cast<void>(group_.device().cancel(tickets_[i]));
+      group_.device().progress();
     }
-    in_.free_counter() = std::move(arrived_);
+    group_.free_counter() = std::move(arrived_);
   }
   messages(const messages&) = delete;
   messages& operator=(const messages&) = delete;
 
   // A receive that `wait` waits for, with all others since the last wait: at most `linear_members_max` of them.
   void expect(std::uint32_t member, std::uint32_t label, void* into, std::size_t bytes) {
-    device& through = in_.through();
-    const std::uint32_t peer = in_.world_rank(member);
+    weft::device& device = group_.device();
+    const std::uint32_t peer = group_.world_rank(member);
     try {
       for (;;) {
-        const status answer =
-            through.post_recv(peer, buffer_ref{into, bytes}, *arrived_, {.tag = tag_ | label, .engine = in_.engine()});
+        const status answer = device.post_recv(peer, buffer_ref{into, bytes}, *arrived_,
+                                               {.tag = tag_ | label, .engine = group_.engine()});
         if (!answer.is_retry()) {
           tickets_[expected_++] = answer.ticket();
           break;
         }
-        through.progress();
+        device.progress();
       }
     } catch (...) {
       return fail(std::current_exception());
@@ -73,11 +73,11 @@ class messages {
     post(member, label, const_buffer_ref{from, bytes});
   }
   void wait() {
-    device& through = in_.through();
-    for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && arrived_->value() < awaited_; ++i)
-      through.progress();
+    weft::device& device = group_.device();
+    for (std::uint32_t i = 0; i < group_.settings().polls_before_wait && arrived_->value() < awaited_; ++i)
+      device.progress();
     if (arrived_->value() < awaited_)
-      wait_in(in_, operation_, *arrived_, [&] { return arrived_->value() >= awaited_; });
+      wait_in(group_, operation_, *arrived_, [&] { return arrived_->value() >= awaited_; });
     expected_ = 0;
     if (arrived_->failed() != failed_) [[unlikely]] {
       fail(std::make_exception_ptr(
@@ -100,21 +100,21 @@ class messages {
  private:
   [[nodiscard]] counter& count() {
     if (!arrived_) [[unlikely]]
-      arrived_ = std::make_unique<counter>(in_.runtime());
+      arrived_ = std::make_unique<counter>(group_.runtime());
     return *arrived_;
   }
   void post(std::uint32_t member, std::uint32_t label, const const_buffer_ref& bytes) {
-    device& through = in_.through();
-    const std::uint32_t peer = in_.world_rank(member);
+    weft::device& device = group_.device();
+    const std::uint32_t peer = group_.world_rank(member);
     try {
-      while (through.post_send(peer, bytes, *arrived_, {.tag = tag_ | label, .engine = in_.engine()}).is_retry())
-        through.progress();
+      while (device.post_send(peer, bytes, *arrived_, {.tag = tag_ | label, .engine = group_.engine()}).is_retry())
+        device.progress();
     } catch (...) {
       fail(std::current_exception());
     }
   }
 
-  group_state& in_;
+  group_state& group_;
   operation operation_;
   std::unique_ptr<counter> arrived_;
   own_number number_;
@@ -128,19 +128,21 @@ class messages {
 
 }  // namespace
 
-bool can(const shape& of) noexcept {
-  if (of.nodes != nullptr) return false;
-  switch (of.operation) {
+bool can(const collective_args& args) noexcept {
+  if (args.nodes != nullptr) return false;
+  switch (args.operation) {
     case operation::barrier: return true;
     case operation::broadcast:
-    case operation::allreduce: return of.block_bytes <= straight_bodies::bytes_max && of.block_bytes != 0;
+    case operation::allreduce: return args.block_bytes <= direct_bodies::bytes_max && args.block_bytes != 0;
     default: return false;
   }
 }
 
-void run(group_state& in, const shape& of, const_buffer_ref from, buffer_ref into, const reduction& how) {
-  const call made{in, of.operation};
-  straight_bodies::carry_out<messages>(made, of, of.is_inplace ? into.address() : from.address(), into.address(), how);
+void run(group_state& group, const collective_args& args, const_buffer_ref from, buffer_ref into,
+         const reduction& reduction) {
+  const call made{group, args.operation};
+  direct_bodies::carry_out<messages>(made, args, args.is_inplace ? into.address() : from.address(), into.address(),
+                                     reduction);
 }
 
-}  // namespace weft::coll::straight
+}  // namespace weft::coll::direct

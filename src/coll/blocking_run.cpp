@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/direct_run.hpp"
+#include "coll/blocking_run.hpp"
 
 #include <optional>
 #include <utility>
@@ -11,8 +11,8 @@
 
 namespace weft::coll {
 
-direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buffers)
-    : in_{in}, steps_{steps}, buffers_{buffers}, ends_{in.runtime()} {
+blocking_run::blocking_run(group_state& group, const schedule& steps, step_buffers& buffers)
+    : group_{group}, steps_{steps}, buffers_{buffers}, ends_{group.runtime()} {
   const std::span<const step> all = steps.steps();
   waits_for_.resize(all.size());
   messages_.steps.reserve(all.size());
@@ -29,7 +29,7 @@ direct_run::direct_run(group_state& in, const schedule& steps, step_buffers& buf
   }
 }
 
-errc direct_run::run(std::uint64_t tag, operation which, const reduction& by) {
+errc blocking_run::run(std::uint64_t tag, operation which, const reduction& reduction) {
   const std::span<const step> all = steps_.steps();
   messages_.clear();
   work_.clear();
@@ -43,9 +43,9 @@ errc direct_run::run(std::uint64_t tag, operation which, const reduction& by) {
   // Messages first: they travel while this member works.
   for (;;) {
     if (messages_.has_next()) {
-      begin_or_fail(messages_.take(), tag, by);
+      begin_or_fail(messages_.take(), tag, reduction);
     } else if (work_.has_next()) {
-      begin_or_fail(work_.take(), tag, by);
+      begin_or_fail(work_.take(), tag, reduction);
     } else if (posted_ != 0) {
       take_record(which);
     } else {
@@ -56,67 +56,67 @@ errc direct_run::run(std::uint64_t tag, operation which, const reduction& by) {
   return failed_;
 }
 
-void direct_run::begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by) {
+void blocking_run::begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& reduction) {
   try {
-    begin(index, tag, by);
+    begin(index, tag, reduction);
   } catch (...) {
     if (!thrown_ && failed_ == errc::none) thrown_ = std::current_exception();
     end(index);
   }
 }
 
-void direct_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& by) {
-  const step& which = steps_.steps()[index];
-  device& through = in_.through();
+void blocking_run::begin(std::uint32_t index, std::uint64_t tag, const reduction& reduction) {
+  const step& step = steps_.steps()[index];
+  weft::device& device = group_.device();
   void* const context = reinterpret_cast<void*>(std::uintptr_t{index});
   status answer = status::done();
-  switch (which.action) {
+  switch (step.action) {
     case action::copy:
-      if (!has_failed()) buffers_.copy(which);
+      if (!has_failed()) buffers_.copy(step);
       break;
     case action::reduce:
-      if (!has_failed()) buffers_.reduce(which, by);
+      if (!has_failed()) buffers_.reduce(step, reduction);
       break;
     case action::send:
-      answer = through.post_send(
-          in_.world_rank(which.peer), has_failed() ? failed_message(which.from.bytes) : buffers_.read(which), ends_,
-          {.tag = tag | which.label, .engine = in_.engine(), .context = context, .allow_retry = false});
+      answer = device.post_send(
+          group_.world_rank(step.peer), has_failed() ? failed_message(step.from.bytes) : buffers_.read(step), ends_,
+          {.tag = tag | step.label, .engine = group_.engine(), .context = context, .allow_retry = false});
       break;
     case action::receive:
-      answer = through.post_recv(
-          in_.world_rank(which.peer), buffers_.written(which), ends_,
-          {.tag = tag | which.label, .engine = in_.engine(), .context = context, .allow_retry = false});
+      answer = device.post_recv(
+          group_.world_rank(step.peer), buffers_.written(step), ends_,
+          {.tag = tag | step.label, .engine = group_.engine(), .context = context, .allow_retry = false});
       break;
   }
   if (!answer.is_posted()) return end(index);
   ++posted_;
 }
 
-void direct_run::end(std::uint32_t index) noexcept {
+void blocking_run::end(std::uint32_t index) noexcept {
   for (std::uint32_t i = behind_begin_[index]; i < behind_begin_[index + 1]; ++i) {
     if (--waits_for_[behind_[i]] == 0) make_ready(behind_[i]);
   }
 }
 
-void direct_run::make_ready(std::uint32_t index) noexcept {
+void blocking_run::make_ready(std::uint32_t index) noexcept {
   const action which = steps_.steps()[index].action;
-  queue& in = which == action::send || which == action::receive ? messages_ : work_;
-  in.steps.push_back(index);  // it has room for all
+  queue& ready = which == action::send || which == action::receive ? messages_ : work_;
+  ready.steps.push_back(index);  // it has room for all
 }
 
 // The record of a message that is complete, whichever is first.
-void direct_run::take_record(operation which) {
-  device& through = in_.through();
+void blocking_run::take_record(operation which) {
+  weft::device& device = group_.device();
   std::optional<completion_record> found = ends_.pop();
-  for (std::uint32_t i = 0; i < in_.settings().polls_before_wait && !found; ++i) {
-    through.progress();
+  for (std::uint32_t i = 0; i < group_.settings().polls_before_wait && !found; ++i) {
+    device.progress();
     found = ends_.pop();
   }
   const auto take_end = [&] {
     found = ends_.pop();
     return found.has_value();
   };
-  if (!found) wait_in(in_, which, ends_, take_end);
+  if (!found) wait_in(group_, which, ends_, take_end);
   const auto index = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(found->context()));
   --posted_;
   if (failed_ == errc::none && !thrown_ && found->error() != errc::none) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies of short collectives: which messages one member sends and awaits. straight.cpp gives them its messages,
+// The bodies of short collectives: which messages one member sends and awaits. direct.cpp gives them its messages,
 // and a test gives them messages that it counts.
 //
 // Each member takes a body or the schedule of its algorithm, depending on its own call: a posted collective, a layout
 // and another kind of memory take the schedule. So both send equal messages: to one peer, with one label, of one size
-// (tests/coll/straight_messages_test.cpp).
+// (tests/coll/direct_messages_test.cpp).
 //
 // A body makes `Messages` of the source that it is given. `Messages` has
 //   expect(member, label, into, bytes)  a receive that the next `wait` waits for
@@ -22,14 +22,14 @@
 #include <exception>
 #include <utility>
 
+#include "coll/direct.hpp"
 #include "coll/fold.hpp"
 #include "coll/ranks.hpp"
 #include "coll/shape.hpp"
-#include "coll/straight.hpp"
 #include "weft/collectives.hpp"
 #include "weft/detail/raw_record.hpp"
 
-namespace weft::coll::straight_bodies {
+namespace weft::coll::direct_bodies {
 
 /// Of a message.
 inline constexpr std::size_t bytes_max = detail::inline_bytes_max;
@@ -40,25 +40,25 @@ inline std::byte no_bytes;
 
 /// Where ranks share cores: each of the others waits once for member 0, which waits for all of them together.
 template <class Messages, class Source>
-void linear_barrier(Source& source, const shape& of) {
+void linear_barrier(Source& source, const collective_args& args) {
   constexpr std::uint32_t to_root = 0, from_root = 1;
   Messages all{source};
-  if (of.rank != 0) {
+  if (args.rank != 0) {
     all.send(0, to_root, &no_bytes, 0);
     all.expect(0, from_root, &no_bytes, 0);
     all.wait();
     return all.finish();
   }
-  for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, &no_bytes, 0);
+  for (std::uint32_t member = 1; member < args.size; ++member) all.expect(member, to_root, &no_bytes, 0);
   all.wait();
-  for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, &no_bytes, 0);
+  for (std::uint32_t member = 1; member < args.size; ++member) all.send(member, from_root, &no_bytes, 0);
   all.finish();
 }
 
 template <class Messages, class Source>
-void barrier(Source& source, const shape& of) {
+void barrier(Source& source, const collective_args& args) {
   Messages all{source};
-  const std::uint32_t rank = of.rank, size = of.size;
+  const std::uint32_t rank = args.rank, size = args.size;
   for (std::uint32_t round = 0; round < doublings(size); ++round) {
     const std::uint32_t distance = 1U << round;
     all.send((rank + distance) % size, round, &no_bytes, 0);
@@ -69,31 +69,31 @@ void barrier(Source& source, const shape& of) {
 }
 
 template <class Messages, class Source>
-void linear_broadcast(Source& source, const shape& of, const void* from, void* into) {
+void linear_broadcast(Source& source, const collective_args& args, const void* from, void* into) {
   Messages all{source};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  if (of.rank != of.root) {
-    all.expect(of.root, 0, into, bytes);
+  const auto bytes = static_cast<std::size_t>(args.block_bytes);
+  if (args.rank != args.root) {
+    all.expect(args.root, 0, into, bytes);
     all.wait();
     return all.finish();
   }
-  for (std::uint32_t each = 1; each < of.size; ++each) all.send(rank_of_relative(of, each), 0, from, bytes);
+  for (std::uint32_t each = 1; each < args.size; ++each) all.send(rank_of_relative(args, each), 0, from, bytes);
   all.finish();
 }
 
 template <class Messages, class Source>
-void broadcast(Source& source, const shape& of, const void* from, void* into) {
+void broadcast(Source& source, const collective_args& args, const void* from, void* into) {
   Messages all{source};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  const std::uint32_t mine = relative_rank(of);
-  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(of.size) : mine & -mine;
+  const auto bytes = static_cast<std::size_t>(args.block_bytes);
+  const std::uint32_t mine = relative_rank(args);
+  const std::uint32_t lowest = mine == 0 ? std::bit_ceil(args.size) : mine & -mine;
   if (mine != 0) {
-    all.expect(rank_of_relative(of, mine - lowest), 0, into, bytes);
+    all.expect(rank_of_relative(args, mine - lowest), 0, into, bytes);
     all.wait();
     from = into;
   }
   for (std::uint32_t bit = lowest / 2; bit != 0; bit /= 2) {
-    if (mine + bit < of.size) all.send(rank_of_relative(of, mine + bit), 0, from, bytes);
+    if (mine + bit < args.size) all.send(rank_of_relative(args, mine + bit), 0, from, bytes);
   }
   all.finish();
 }
@@ -102,8 +102,8 @@ void broadcast(Source& source, const shape& of, const void* from, void* into) {
 template <class Messages>
 class combining {
  public:
-  combining(Messages& all, const shape& of, const reduction& how, const void* from)
-      : all_{all}, bytes_{static_cast<std::size_t>(of.block_bytes)}, how_{how} {
+  combining(Messages& all, const collective_args& args, const reduction& reduction, const void* from)
+      : all_{all}, bytes_{static_cast<std::size_t>(args.block_bytes)}, reduction_{reduction} {
     std::memcpy(mine_->data(), from, bytes_);
   }
   [[nodiscard]] std::byte* bytes() noexcept { return mine_->data(); }
@@ -123,7 +123,7 @@ class combining {
       return;
     if (!is_lower) std::swap(mine_, theirs_);
     try {
-      how_.combine(theirs_->data(), mine_->data(), bytes_ / how_.element_bytes, how_.context);
+      reduction_.combine(theirs_->data(), mine_->data(), bytes_ / reduction_.element_bytes, reduction_.context);
     } catch (...) {
       all_.fail(std::current_exception());
     }
@@ -131,7 +131,7 @@ class combining {
 
   Messages& all_;
   std::size_t bytes_;
-  const reduction& how_;
+  const reduction& reduction_;
   std::array<element_room, 2> room_;
   element_room* mine_ = &room_[0];
   element_room* theirs_ = &room_[1];
@@ -139,28 +139,30 @@ class combining {
 
 /// Member 0 waits for all others together, and combines in the order of ranks.
 template <class Messages, class Source>
-void linear_allreduce(Source& source, const shape& of, const void* from, void* into, const reduction& how) {
+void linear_allreduce(Source& source, const collective_args& args, const void* from, void* into,
+                      const reduction& reduction) {
   constexpr std::uint32_t to_root = 0, from_root = 1;
   Messages all{source};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  std::array<element_room, straight::linear_members_max> room;
-  if (of.rank != 0) {
+  const auto bytes = static_cast<std::size_t>(args.block_bytes);
+  std::array<element_room, direct::linear_members_max> room;
+  if (args.rank != 0) {
     all.send(0, to_root, from, bytes);
     all.expect(0, from_root, into, bytes);
     all.wait();
     return all.finish();
   }
-  for (std::uint32_t member = 1; member < of.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
+  for (std::uint32_t member = 1; member < args.size; ++member) all.expect(member, to_root, room[member].data(), bytes);
   std::memcpy(room[0].data(), from, bytes);
   all.wait();
   try {
-    for (std::uint32_t member = 1; member < of.size && !all.has_failed(); ++member)
-      how.combine(room[member - 1].data(), room[member].data(), bytes / how.element_bytes, how.context);
+    for (std::uint32_t member = 1; member < args.size && !all.has_failed(); ++member)
+      reduction.combine(room[member - 1].data(), room[member].data(), bytes / reduction.element_bytes,
+                        reduction.context);
   } catch (...) {
     all.fail(std::current_exception());
   }
-  const void* const result = room[of.size - 1].data();
-  for (std::uint32_t member = 1; member < of.size; ++member) all.send(member, from_root, result, bytes);
+  const void* const result = room[args.size - 1].data();
+  for (std::uint32_t member = 1; member < args.size; ++member) all.send(member, from_root, result, bytes);
   all.finish();
   std::memcpy(into, result, bytes);
 }
@@ -168,23 +170,23 @@ void linear_allreduce(Source& source, const shape& of, const void* from, void* i
 /// Recursive doubling, in the order of ranks. In a pair the higher rank gives its input to the lower one, which takes
 /// part for both.
 template <class Messages, class Source>
-void allreduce(Source& source, const shape& of, const void* from, void* into, const reduction& how) {
+void allreduce(Source& source, const collective_args& args, const void* from, void* into, const reduction& reduction) {
   constexpr std::uint32_t exchange = 0, result_of_pair = 1;
   Messages all{source};
-  const auto bytes = static_cast<std::size_t>(of.block_bytes);
-  const fold group{of.size};
-  const std::uint32_t member = group.member_of(of.rank);
-  if (const std::uint32_t leader = group.leader_of(member); leader != of.rank) {
+  const auto bytes = static_cast<std::size_t>(args.block_bytes);
+  const fold group{args.size};
+  const std::uint32_t member = group.member_of(args.rank);
+  if (const std::uint32_t leader = group.leader_of(member); leader != args.rank) {
     all.send(leader, exchange, from, bytes);
     all.expect(leader, result_of_pair, into, bytes);
     all.wait();
     return all.finish();
   }
-  combining<Messages> mine{all, of, how, from};
+  combining<Messages> mine{all, args, reduction, from};
   if (group.is_pair(member)) mine.take(group.follower_of(member), exchange, false);
   for (std::uint32_t bit = 1; bit < group.members(); bit *= 2) {
     const std::uint32_t peer = group.leader_of(member ^ bit);
-    mine.exchange(peer, exchange, peer < of.rank);
+    mine.exchange(peer, exchange, peer < args.rank);
   }
   if (group.is_pair(member)) all.send(group.follower_of(member), result_of_pair, mine.bytes(), bytes);
   all.finish();
@@ -194,15 +196,16 @@ void allreduce(Source& source, const shape& of, const void* from, void* into, co
 /// The body of a collective that `can` be done so. `source`: that `Messages` are made of. `from`: the input, which may
 /// be `into`.
 template <class Messages, class Source>
-void carry_out(Source& source, const shape& of, const void* from, void* into, const reduction& how) {
-  const bool is_linear = of.is_crowded && of.size <= straight::linear_members_max;
-  if (of.operation == operation::barrier)
-    return is_linear ? linear_barrier<Messages>(source, of) : barrier<Messages>(source, of);
-  if (of.operation == operation::broadcast) {
-    return is_linear ? linear_broadcast<Messages>(source, of, from, into) : broadcast<Messages>(source, of, from, into);
+void carry_out(Source& source, const collective_args& args, const void* from, void* into, const reduction& reduction) {
+  const bool is_linear = args.is_oversubscribed && args.size <= direct::linear_members_max;
+  if (args.operation == operation::barrier)
+    return is_linear ? linear_barrier<Messages>(source, args) : barrier<Messages>(source, args);
+  if (args.operation == operation::broadcast) {
+    return is_linear ? linear_broadcast<Messages>(source, args, from, into)
+                     : broadcast<Messages>(source, args, from, into);
   }
-  return is_linear ? linear_allreduce<Messages>(source, of, from, into, how)
-                   : allreduce<Messages>(source, of, from, into, how);
+  return is_linear ? linear_allreduce<Messages>(source, args, from, into, reduction)
+                   : allreduce<Messages>(source, args, from, into, reduction);
 }
 
-}  // namespace weft::coll::straight_bodies
+}  // namespace weft::coll::direct_bodies

@@ -17,17 +17,17 @@
 
 namespace weft::coll {
 
-class direct_run {
+class blocking_run {
  public:
   /// `steps` and `buffers` outlive it. **Errors**: std::bad_alloc.
-  direct_run(group_state& in, const schedule& steps, step_buffers& buffers);
-  direct_run(const direct_run&) = delete;
-  direct_run& operator=(const direct_run&) = delete;
+  blocking_run(group_state& group, const schedule& steps, step_buffers& buffers);
+  blocking_run(const blocking_run&) = delete;
+  blocking_run& operator=(const blocking_run&) = delete;
 
   /// Does all steps of `which`. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first
   /// error of an operation. **Errors**: what a post, or the function of a reduction, has thrown first. Members that
   /// wait for messages behind such a step have been told (failed_message.hpp).
-  [[nodiscard]] errc run(std::uint64_t tag, operation which, const reduction& by);
+  [[nodiscard]] errc run(std::uint64_t tag, operation which, const reduction& reduction);
 
  private:
   // Steps that may begin, in the order in which they were found.
@@ -43,14 +43,14 @@ class direct_run {
     }
   };
 
-  void begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& by);
+  void begin_or_fail(std::uint32_t index, std::uint64_t tag, const reduction& reduction);
   [[nodiscard]] bool has_failed() const noexcept { return failed_ != errc::none || thrown_ != nullptr; }
-  void begin(std::uint32_t index, std::uint64_t tag, const reduction& by);
+  void begin(std::uint32_t index, std::uint64_t tag, const reduction& reduction);
   void end(std::uint32_t index) noexcept;
   void make_ready(std::uint32_t index) noexcept;
   void take_record(operation which);
 
-  group_state& in_;
+  group_state& group_;
   const schedule& steps_;
   step_buffers& buffers_;
   std::vector<std::uint32_t> behind_;        // the steps behind each, by step
