@@ -4,10 +4,10 @@
 namespace weft::coll {
 
 accumulator::accumulator(ordered& steps, const operands& initial) noexcept
-    : steps_{steps}, may_write_{initial.may_write}, has_result_{initial.result.bytes != 0} {
-  buffers_[own] = {initial.own, 0, true};
+    : steps_{steps}, may_write_{initial.may_write_input}, has_result_{initial.result.bytes != 0} {
+  buffers_[own] = {initial.input, 0, true};
   if (has_result_) buffers_[kept] = {initial.result, 0, true};
-  if (has_result_ && initial.own.location == initial.result.location) value_ = kept;
+  if (has_result_ && initial.input.location == initial.result.location) value_ = kept;
 }
 
 accumulator::buffer& accumulator::make(std::uint32_t index, range piece) {

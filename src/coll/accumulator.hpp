@@ -23,9 +23,9 @@ class accumulator {
  public:
   /// The value that a rank begins with, and the memory that it is to end in.
   struct operands {
-    part own;                // the input
-    bool may_write = false;  // in it
-    part result{};           // empty: anywhere
+    part input;
+    bool may_write_input = false;
+    part result{};  // empty: anywhere
   };
 
   accumulator(ordered& steps, const operands& initial) noexcept;
@@ -35,17 +35,17 @@ class accumulator {
   /// Receives the value of other ranks, all lower or all higher ones, and reduces. The value is then `piece`, which
   /// lies in the last one.
   void receive(std::uint32_t peer, std::uint32_t label, range piece, bool is_lower);
-  /// Where these bytes of the value are.
+  /// The memory of these bytes of the value.
   [[nodiscard]] part value(range piece) const noexcept { return part_of(buffers_[value_], piece); }
   /// Copies these bytes to the result if they are elsewhere; the value is there then.
   void finish(range piece, range whole);
-  /// Where they are in the result. It is temporary memory for `whole` if no other was given.
+  /// The memory of these bytes in the result, which is temporary memory for `whole` if no other was given.
   [[nodiscard]] part result(range piece, range whole);
 
  private:
   struct buffer {
     part bytes;
-    std::uint64_t begin = 0;  // of its bytes, in the value
+    std::uint64_t begin = 0;  // the first of its bytes, counted in the value
     bool is_made = false;
   };
   static constexpr std::uint32_t own = 0, kept = 1, first_temporary = 2, buffer_count = 5;

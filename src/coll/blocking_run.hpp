@@ -26,11 +26,11 @@ class blocking_run {
 
   /// Does all steps of `which`. `tag`: of their messages. **Blocking**: until they are complete. **Returns** the first
   /// error of an operation. **Errors**: what a post, or the function of a reduction, has thrown first. Members that
-  /// wait for messages behind such a step have been told (failed_message.hpp).
+  /// wait for messages behind such a step know of it (failed_message.hpp).
   [[nodiscard]] errc run(std::uint64_t tag, operation which, const reduction& reduction);
 
  private:
-  // Steps that may begin, in the order in which they were found.
+  // Steps that may begin, the first one found first.
   struct queue {
     std::vector<std::uint32_t> steps;
     std::size_t next = 0;
@@ -53,9 +53,9 @@ class blocking_run {
   group_state& group_;
   const schedule& steps_;
   step_buffers& buffers_;
-  std::vector<std::uint32_t> behind_;        // the steps behind each, by step
-  std::vector<std::uint32_t> behind_begin_;  // in that list; one more than there are steps
-  std::vector<std::uint32_t> waits_for_;     // how many steps, by step
+  std::vector<std::uint32_t> behind_;        // the steps behind each step
+  std::vector<std::uint32_t> behind_begin_;  // each step's first one in that list, and the end of the list
+  std::vector<std::uint32_t> waits_for_;     // the number of steps that each step waits for
   queue messages_;
   queue work_;                // reductions and copies
   std::uint32_t posted_ = 0;  // messages that are not complete

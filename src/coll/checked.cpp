@@ -194,7 +194,7 @@ namespace {
 
 // Names the calling thread; never 0.
 std::uintptr_t this_thread() noexcept {
-  static thread_local const char mark = 0;  // of the thread
+  static thread_local const char mark = 0;  // its address is of the thread
   return reinterpret_cast<std::uintptr_t>(&mark);
 }
 

@@ -25,14 +25,14 @@ struct compared_call {
   std::uint32_t algorithm = 0;  // its index in the table
   std::uint32_t root = 0;
   std::uint32_t form = 0;   // bits, see below
-  std::uint64_t bytes = 0;  // of a block; with lists, a hash of the sizes that all members give
+  std::uint64_t bytes = 0;  // the size of a block; with lists, a hash of the sizes that all members give
   std::uint64_t element_bytes = 0;
   std::uint64_t function = 0;  // `reduction::identity`
 
   // Bits of `form`.
   static constexpr std::uint32_t has_lists = 1;
   static constexpr std::uint32_t is_in_order = 2;
-  static constexpr std::uint32_t is_inplace = 4;  // of alltoall alone
+  static constexpr std::uint32_t is_inplace = 4;  // set for alltoall alone
   static constexpr std::uint32_t was_refused = 8;
 
   [[nodiscard]] bool operator==(const compared_call&) const noexcept = default;
@@ -57,7 +57,7 @@ class comparison {
   /// Adds it to the graph of the run. **Returns** the node before which no step may run. That node fails, with a text
   /// about both calls, if calls differ. **Errors**: std::bad_alloc.
   [[nodiscard]] graph_node add_to(graph& steps);
-  /// Before each start. `tag`: of its messages.
+  /// Prepares each start. `tag`: the tag of its messages.
   void begin(std::uint64_t tag) noexcept;
   /// Whether the steps are not to be done. Behind the node of `add_to`.
   [[nodiscard]] bool has_refused() const noexcept { return has_refused_; }
@@ -85,8 +85,8 @@ class comparison {
 
   const group_state& group_;
   std::uint32_t rounds_;
-  std::vector<heard> sent_;      // in each round; the last one is the result
-  std::vector<heard> received_;  // in each round
+  std::vector<heard> sent_;      // one for each round; the last one is the result
+  std::vector<heard> received_;  // one for each round
   std::uint64_t tag_ = 0;
   bool has_refused_ = false;
 };

@@ -29,28 +29,28 @@ constexpr std::size_t operation_count = static_cast<std::size_t>(operation::exsc
 
 struct rule {
   coll::operation operation;
-  std::uint64_t bytes_max;    // of a block
-  std::uint32_t members_min;  // of the group
+  std::uint64_t block_bytes_max;
+  std::uint32_t members_min;
   std::string_view algorithm;
-  bool is_oversubscribed = false;  // of groups whose ranks share cores alone, up to so many members
+  bool is_oversubscribed = false;  // holds only where ranks share cores, in groups of at most `members_max`
   std::uint32_t members_max = direct::linear_members_max;
 };
 
 constexpr std::array rules{
-    // Of groups on several nodes. The rules below choose for each phase.
+    // Rules for groups on several nodes. The rules below choose for each phase.
     rule{operation::barrier, any, 1, "two-level"},
     rule{operation::broadcast, any, 1, "two-level"},
     rule{operation::reduce, any, 1, "two-level"},
     rule{operation::allreduce, any, 1, "two-level"},
     rule{operation::allgather, any, 1, "two-level"},
-    // Where ranks share cores each wait costs a turn of all ranks of a core: an algorithm in which a rank waits once is
-    // best.
+    // Each wait costs a turn of all ranks of a core where ranks share cores: an algorithm in which a rank waits once
+    // is best.
     rule{operation::barrier, any, 1, "linear", true},
     rule{operation::broadcast, 4 * kib, 1, "linear", true},
     rule{operation::reduce, 4 * kib, 1, "linear", true},
     rule{operation::allreduce, 4 * kib, 1, "linear", true},
-    // By measurements of 4 ranks on two cores: with few members this holds as long as a core that works alone at the
-    // root loses less than the other members' waits.
+    // Measurements of 4 ranks on two cores: with few members this holds as long as a core that works alone at the root
+    // loses less than the other members' waits.
     rule{operation::broadcast, 1024 * kib, 1, "binomial", true, 8},
     rule{operation::reduce, 256 * kib, 1, "linear", true, 8},
     rule{operation::reduce, 1024 * kib, 1, "binomial", true, 8},
@@ -84,7 +84,7 @@ constexpr std::array rules{
     rule{operation::exscan, any, 1, "recursive-doubling"},
 };
 
-// Of blocks of different sizes, their mean where all members know them.
+// The mean of blocks of different sizes where all members know them.
 std::uint64_t bytes_of_block(const collective_args& args) noexcept {
   const std::span<const std::uint64_t> bytes = args.out_blocks.bytes;
   const bool all_know = args.operation == operation::allgather || args.operation == operation::reduce_scatter;
@@ -130,12 +130,12 @@ choice choose(const collective_args& args, std::string_view wanted, std::string_
   }
   const std::uint64_t bytes = bytes_of_block(args);
   for (const rule& each : rules) {
-    if (each.operation != args.operation || bytes > each.bytes_max || args.size < each.members_min) continue;
+    if (each.operation != args.operation || bytes > each.block_bytes_max || args.size < each.members_min) continue;
     if (each.is_oversubscribed && (!args.is_oversubscribed || args.size > each.members_max)) continue;
     out.algorithm = find(args, each.algorithm, can);
     if (out.algorithm == nullptr || !can) continue;
     out.why = chosen_by::rule;
-    out.bytes_max = each.bytes_max;
+    out.bytes_max = each.block_bytes_max;
     out.members_min = each.members_min;
     out.is_oversubscribed = each.is_oversubscribed;
     out.members_max = each.members_max;

@@ -13,15 +13,15 @@ namespace weft::coll {
 enum class chosen_by : std::uint8_t {
   call,         // collective_options::algorithm
   setting,      // WEFT_COLL
-  rule,         // of the table in choose.cpp
+  rule,         // a rule of choose.cpp
   restriction,  // no rule fits
 };
 
 struct choice {
   const coll::algorithm* algorithm = nullptr;
   chosen_by why = chosen_by::rule;
-  // Of the rule: it is for blocks up to so many bytes, and groups of so many members or more; or for groups alone whose
-  // ranks share cores, of so many members or fewer.
+  // The bounds of the rule: blocks of so many bytes or fewer, and groups of so many members or more. A rule for ranks
+  // that share cores holds for so many members or fewer.
   std::uint64_t bytes_max = 0;
   std::uint32_t members_min = 0;
   bool is_oversubscribed = false;
@@ -34,9 +34,9 @@ struct choice {
 /// one answer. **Errors**: invalid_argument if `wanted` is unknown, or can't do this.
 [[nodiscard]] choice choose(const collective_args& args, std::string_view wanted, std::string_view setting);
 
-/// For people: `the rule for blocks of up to 65536 bytes`. **Errors**: std::bad_alloc.
+/// A text for people: `the rule for blocks of up to 65536 bytes`. **Errors**: std::bad_alloc.
 [[nodiscard]] std::string reason_of(const choice& chosen);
-/// For people: `allreduce of 8 bytes among 4 members`. **Errors**: std::bad_alloc.
+/// A text for people: `allreduce of 8 bytes among 4 members`. **Errors**: std::bad_alloc.
 [[nodiscard]] std::string text_of(const collective_args& args);
 
 /// Member 0 logs the choice (debug), and the first one of each operation for which the setting's algorithm can't be

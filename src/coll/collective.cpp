@@ -60,8 +60,8 @@ persistent_run& free_run(group_state& group, const collective_args& args, const 
   return *cached.emplace_back(std::make_unique<persistent_run>(nullptr, group, *chosen.algorithm, args, call.how));
 }
 
-// Of a checked group: as `make_args` and `free_run`. If this member refuses its arguments, it tells the others, which
-// wait for its part.
+// Does what `make_args` and `free_run` do, in a checked group. If this member refuses its arguments, it tells the
+// others, which wait for its part.
 persistent_run& checked_run(group_state& group, const collective::parts& call, std::string_view algorithm) {
   try {
     return free_run(group, coll::make_args(call, group), call, algorithm);

@@ -27,9 +27,9 @@ using lowest_first = std::priority_queue<std::uint32_t, std::vector<std::uint32_
 // One rank on its way through its schedule.
 struct runner {
   const schedule* steps = nullptr;
-  std::vector<std::uint32_t> left;          // steps before each that have not run
+  std::vector<std::uint32_t> left;          // the number of steps before each that have not run
   std::vector<std::uint32_t> behind;        // the steps after each
-  std::vector<std::uint32_t> behind_begin;  // of each, in `behind`
+  std::vector<std::uint32_t> behind_begin;  // the begin of each step's, in `behind`
   std::vector<waiting_receive> receives;    // sorted by key
   std::vector<std::uint32_t> local;         // ready copies and reductions
   lowest_first sends;                       // ready

@@ -13,12 +13,12 @@
 
 namespace weft::coll {
 
-/// Of a whole collective. In one round each rank may send one message and receive one, which the steps of later rounds
-/// can use.
+/// The counts of a whole collective. In one round each rank may send one message and receive one, which the steps of
+/// later rounds can use.
 struct counts {
   std::uint32_t rounds = 0;
   std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;            // in all messages
+  std::uint64_t bytes = 0;            // the sum over all messages
   std::uint64_t bytes_of_a_rank = 0;  // the most that one rank sends
   std::string wrong;                  // empty: all steps could run, and each message was received
 };
@@ -35,7 +35,7 @@ struct ran_step {
 /// **Errors**: std::bad_alloc.
 [[nodiscard]] counts count(std::span<const schedule> all, std::vector<ran_step>* order = nullptr);
 
-/// The same of an algorithm: `args.rank` does not matter. **Errors**: std::bad_alloc.
+/// Counts the schedules of an algorithm: `args.rank` does not matter. **Errors**: std::bad_alloc.
 [[nodiscard]] counts count(const algorithm& algorithm, const collective_args& args);
 
 }  // namespace weft::coll

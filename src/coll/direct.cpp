@@ -35,7 +35,7 @@ class messages {
         number_{group_.numbers(), operation_},
         tag_{number_.tag()},
         awaited_{count().value()},
-        failed_{count().failed()} {}
+        failures_at_start_{count().failed()} {}
 
   // If an exception leaves the collective, its receives are taken back before their buffers go.
   ~messages() {
@@ -79,7 +79,7 @@ class messages {
     if (arrived_->value() < awaited_)
       wait_in(group_, operation_, *arrived_, [&] { return arrived_->value() >= awaited_; });
     expected_ = 0;
-    if (arrived_->failed() != failed_) [[unlikely]] {
+    if (arrived_->failed() != failures_at_start_) [[unlikely]] {
       fail(std::make_exception_ptr(
           error{errc::peer_failed, fmt::format("{}: the message of a member has failed: its rank has ended, or a "
                                                "message to it has failed{}",
@@ -120,10 +120,10 @@ class messages {
   own_number number_;
   std::uint64_t tag_;
   std::uint64_t awaited_;
-  std::uint64_t failed_;  // before
+  std::uint64_t failures_at_start_;
   std::exception_ptr failure_;
   std::uint32_t expected_ = 0;
-  std::array<std::uint64_t, linear_members_max> tickets_;  // of receives since the last wait
+  std::array<std::uint64_t, linear_members_max> tickets_;  // the receives since the last wait
 };
 
 }  // namespace
@@ -133,7 +133,7 @@ bool can(const collective_args& args) noexcept {
   switch (args.operation) {
     case operation::barrier: return true;
     case operation::broadcast:
-    case operation::allreduce: return args.block_bytes <= direct_bodies::bytes_max && args.block_bytes != 0;
+    case operation::allreduce: return args.block_bytes <= direct_bodies::message_bytes_max && args.block_bytes != 0;
     default: return false;
   }
 }

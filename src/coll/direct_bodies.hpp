@@ -31,14 +31,13 @@
 
 namespace weft::coll::direct_bodies {
 
-/// Of a message.
-inline constexpr std::size_t bytes_max = detail::inline_bytes_max;
-struct alignas(std::max_align_t) element_room : std::array<std::byte, bytes_max> {};
+inline constexpr std::size_t message_bytes_max = detail::inline_bytes_max;
+struct alignas(std::max_align_t) element_room : std::array<std::byte, message_bytes_max> {};
 
-/// For messages without bytes.
+/// The buffer of messages without bytes.
 inline std::byte no_bytes;
 
-/// Where ranks share cores: each of the others waits once for member 0, which waits for all of them together.
+/// Each of the others waits once for member 0, which waits for all of them together: for ranks that share cores.
 template <class Messages, class Source>
 void linear_barrier(Source& source, const collective_args& args) {
   constexpr std::uint32_t to_root = 0, from_root = 1;

@@ -50,7 +50,7 @@ void epoch_barrier::build() {
 
 // Barriers follow each other: the window lets one thread enter, after the barrier before.
 void epoch_barrier::enter() noexcept {
-  tag_ = numbers_.tag(number_window::barrier_number(epoch_++));
+  tag_ = numbers_.tag(number_window::barrier_number(next_epoch_++));
   // [barrier.enter] relaxed: a thread that asks has seen the end of the collectives before.
   running_.fetch_add(1, std::memory_order_relaxed);
   try {

@@ -50,11 +50,11 @@ class epoch_barrier final : public completion {
 
   group_state& group_;
   group_numbers& numbers_;
-  std::uint64_t epoch_ = 0;  // of the next barrier
+  std::uint64_t next_epoch_ = 0;
   std::uint64_t tag_ = 0;
   std::atomic<std::uint32_t> running_{0};  // starts of the graph whose signal has not returned
   std::mutex deferred_mutex_;
-  std::atomic<std::uint32_t> deferred_count_{0};  // of starts in the list; its writers hold the mutex
+  std::atomic<std::uint32_t> deferred_count_{0};  // the length of the list; its writers hold the mutex
   persistent_run* first_deferred_ = nullptr;
   persistent_run** last_deferred_ = &first_deferred_;
   graph graph_;

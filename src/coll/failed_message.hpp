@@ -10,7 +10,7 @@
 
 namespace weft::coll {
 
-/// For errors of a group whose members don't compare their calls.
+/// A hint for errors of a group whose members don't compare their calls.
 inline constexpr const char* hint_of_other_calls =
     ". If members may call different collectives, or with different sizes: WEFT_CHECK=1 compares their calls and names "
     "both";
@@ -18,7 +18,7 @@ inline constexpr const char* hint_of_other_calls =
 /// Bytes that no other message has too many. With those of a direct body (direct.hpp) they fit into any packet.
 inline constexpr std::uint64_t failed_message_excess = 23;
 
-/// In place of a message of `bytes` bytes. It has no memory.
+/// The message that is sent instead of one of `bytes` bytes. It has no memory.
 [[nodiscard]] const_buffer_ref failed_message(std::uint64_t bytes);
 
 /// Whether a receive of `bytes` bytes has met one.

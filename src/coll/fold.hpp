@@ -10,7 +10,7 @@ namespace weft::coll {
 
 class fold {
  public:
-  /// In its pair `leading` leads, and in the others the lower rank.
+  /// The rank `leading` leads its pair; the lower rank leads each other pair.
   constexpr explicit fold(std::uint32_t ranks, std::uint32_t leading = 0) noexcept
       : members_{std::bit_floor(ranks)}, pairs_{ranks - members_}, leading_{leading} {}
 

@@ -114,7 +114,7 @@ std::shared_ptr<group_state> make_given(weft::runtime& runtime, weft::device& de
   return store.make(runtime, device, name, std::move(members), rank);
 }
 
-// The same of members of `group`, by their numbers there.
+// Makes a group of members of `group`, by their numbers there.
 std::shared_ptr<group_state> make_given(const group_state& group, weft::device& device, std::uint32_t given,
                                         std::vector<std::uint32_t> members) {
   const std::uint32_t rank = position_of(group.rank(), members);
@@ -192,7 +192,7 @@ const group_state& named(const std::shared_ptr<group_state>& group, const char* 
                   call)};
 }
 
-// Of functions that can't throw.
+// A misuse in functions that can't throw ends the process.
 const group_state& asked(const std::shared_ptr<group_state>& group) noexcept {
   if (group == nullptr) base::misuse("a group that is none was asked: is_one() says whether it names a group");
   return *group;

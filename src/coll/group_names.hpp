@@ -40,7 +40,6 @@ struct group_name {
 /// **Threads**: any.
 class group_names {
  public:
-  /// Of this rank.
   explicit group_names(std::uint32_t rank) noexcept : rank_{rank} {}
 
   /// A number that a leader suggests, as a message has it.

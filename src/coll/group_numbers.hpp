@@ -39,7 +39,7 @@ class group_numbers {
     set_next(number + 1);
     return number;
   }
-  /// Of a collective that was not started. Nothing happens if a later one was.
+  /// Takes back the number of a collective that was not started. Does nothing if a later one was.
   void put_back(std::uint64_t number) noexcept {
     if (next() == number_window::next(number)) set_next(number);
   }
@@ -96,13 +96,14 @@ class group_numbers {
   [[nodiscard]] std::uint64_t next() const noexcept {
     return next_.load(std::memory_order_relaxed);  // [own] and a [hint] for reports
   }
-  /// For reports: the operation of this number, one of the last before `next`. **Threads**: any.
+  /// Reports ask for the operation of this number, one of the last before `next`. **Threads**: any.
   [[nodiscard]] std::optional<operation> operation_of(std::uint64_t number) const noexcept {
     const std::uint64_t now = next();
     if (number >= now || now - number > last_operations_.size()) return std::nullopt;
     return last_operations_[number % last_operations_.size()].load(std::memory_order_relaxed);  // [hint]
   }
-  /// For reports: the number here of the collective whose messages have this tag; nothing if they are of another group.
+  /// Reports ask for the number here of the collective whose messages have this tag; nothing if they are of another
+  /// group.
   [[nodiscard]] std::optional<std::uint64_t> number_of(std::uint64_t tag) const noexcept {
     constexpr unsigned bits = label_bits + number_bits;
     if (tag >> bits != name_ >> bits) return std::nullopt;
@@ -135,7 +136,7 @@ class group_numbers {
   group_state* group_;
   std::uint64_t name_;
   std::atomic<std::uint64_t> next_{0};
-  std::array<std::atomic<operation>, 16> last_operations_{};  // by number
+  std::array<std::atomic<operation>, 16> last_operations_{};  // the index is a number's last bits
   // The first number behind `next_` that is not known to be open, or that has more to do.
   std::uint64_t simple_below_ = number_window::number_before_barrier(0);
   number_window window_;
@@ -151,7 +152,7 @@ class start_numbers {
     if (has_comparison) comparison_ = numbers.take(which);
     last_ = numbers.take(which);
   }
-  /// Of a start that has failed before its steps.
+  /// Takes back the numbers of a start that has failed before its steps.
   void put_back(group_numbers& numbers) noexcept {
     numbers.put_back(last_);
     if (has_comparison_) numbers.put_back(comparison_);
@@ -171,7 +172,7 @@ class start_numbers {
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
   [[nodiscard]] std::uint64_t comparison() const noexcept { return comparison_; }
 
-  persistent_run* next_deferred = nullptr;  // of `epoch_barrier`
+  persistent_run* next_deferred = nullptr;  // the link of `epoch_barrier`'s list
 
  private:
   std::uint64_t last_ = 0;

@@ -21,30 +21,30 @@ bool is_barrier_of_epoch(std::uint64_t number) noexcept {
   return number % number_window::epoch_numbers == number_window::epoch_numbers - 1;
 }
 
-// How lines about one group call it, its members and its collectives.
-class group_words {
+// The words for one group, its members and its collectives.
+class group_text {
  public:
-  group_words(group_state& group, const detail::report_names* names) : group_{group}, names_{names} {
+  group_text(group_state& group, const detail::report_names* names) : group_{group}, names_{names} {
     const group_name name = group.numbers().name();
     const bool has_all = group.members().empty();
     const bool is_world = has_all && name.is_own();
     if (names_ != nullptr && (is_world || name.is_given())) {
-      id_ = is_world ? names_->id_of_world() : name.given_name();
-      name_ = names_->communicator(*id_);
-      if (name_.empty()) id_.reset();
+      communicator_id_ = is_world ? names_->id_of_world() : name.given_name();
+      name_ = names_->communicator(*communicator_id_);
+      if (name_.empty()) communicator_id_.reset();
     }
     if (!name_.empty()) return;
     if (is_world) {
       name_ = "the group of all ranks";
     } else {
-      name_ = has_all ? "a group of all ranks" : fmt::format("the group of ranks {}", text_of(group.members()));
+      name_ = has_all ? "a group of all ranks" : fmt::format("the group of ranks {}", list_of(group.members()));
     }
   }
 
   [[nodiscard]] const std::string& group() const noexcept { return name_; }
   [[nodiscard]] std::string operation(std::optional<collective_operation> which) const {
     if (!which) return "a collective";
-    return id_ ? names_->function(*which) : std::string{name_of(*which)};
+    return communicator_id_ ? names_->function(*which) : std::string{name_of(*which)};
   }
   // Ranks of the job, as members of the communicator if it has a name.
   [[nodiscard]] std::string ranks(const std::set<std::uint32_t>& all) const {
@@ -52,7 +52,8 @@ class group_words {
     std::size_t shown = 0;
     for (const std::uint32_t each : all) {
       if (shown == ranks_shown_max) return out + ", ...";
-      out += fmt::format("{}{}", shown++ == 0 ? "" : ", ", id_ ? names_->member(*id_, each) : each);
+      out += fmt::format("{}{}", shown++ == 0 ? "" : ", ",
+                         communicator_id_ ? names_->member(*communicator_id_, each) : each);
     }
     return out;
   }
@@ -71,7 +72,7 @@ class group_words {
 
  private:
   template <class Ranks>
-  [[nodiscard]] static std::string text_of(const Ranks& all) {
+  [[nodiscard]] static std::string list_of(const Ranks& all) {
     std::string out;
     for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), ranks_shown_max); ++i)
       out += fmt::format("{}{}", i == 0 ? "" : ", ", all[i]);
@@ -80,7 +81,7 @@ class group_words {
 
   group_state& group_;
   const detail::report_names* names_;
-  std::optional<std::uint32_t> id_;  // of a communicator of the library
+  std::optional<std::uint32_t> communicator_id_;
   std::string name_;
 };
 
@@ -90,7 +91,7 @@ group_report::group_report(core::runtime_state& owner, group_list& groups) noexc
   core::door::describe_groups_by(owner_, this);
 }
 group_report::~group_report() {
-  if (!copy_.is_copy()) core::door::describe_groups_by(owner_, nullptr);  // as in group_list.hpp
+  if (!copy_.is_copy()) core::door::describe_groups_by(owner_, nullptr);  // a copy may not wait, as group_list.hpp says
 }
 
 void group_report::describe(base::report& into, std::span<const core::unmatched_step> steps,
@@ -106,38 +107,38 @@ void group_report::describe(base::report& into, std::span<const core::unmatched_
       is_described[i] = true;
       (steps[i].is_receive ? found[*number].awaited : found[*number].sources).insert(steps[i].rank);
     }
-    const group_words words{group, names};
+    const group_text text{group, names};
     const std::uint64_t next = group.numbers().next();
     for (const auto& [number, each] : found) {
       const bool is_started = number < next || is_barrier_of_epoch(number);
       const std::string call_text =
           is_barrier_of_epoch(number)
-              ? fmt::format("the library's own barrier in {}", words.group())
-              : fmt::format("{} in {} (its call {})", words.operation(group.numbers().operation_of(number)),
-                            words.group(), words.count_of(number));
+              ? fmt::format("the library's own barrier in {}", text.group())
+              : fmt::format("{} in {} (its call {})", text.operation(group.numbers().operation_of(number)),
+                            text.group(), text.count_of(number));
       if (!each.awaited.empty()) {
         const bool is_one = each.awaited.size() == 1;
         into.add("{} waits for a message of {}, which {} not called it yet, or {} in it, too", call_text,
-                 words.ranks(each.awaited), is_one ? "has" : "have", is_one ? "waits" : "wait");
+                 text.ranks(each.awaited), is_one ? "has" : "have", is_one ? "waits" : "wait");
       }
       may_differ = may_differ || !group.settings().is_checked;
       if (each.sources.empty()) continue;
       if (is_started) {
-        into.add("{} has messages of {} that this rank does not receive yet", call_text, words.ranks(each.sources));
+        into.add("{} has messages of {} that this rank does not receive yet", call_text, text.ranks(each.sources));
         continue;
       }
       const std::string others_called =
-          fmt::format("{} {} made call {} in {}", words.ranks(each.sources), each.sources.size() == 1 ? "has" : "have",
-                      words.count_of(number), words.group());
+          fmt::format("{} {} made call {} in {}", text.ranks(each.sources), each.sources.size() == 1 ? "has" : "have",
+                      text.count_of(number), text.group());
       if (next == 0) {
         into.add("{}, and this rank has made none", others_called);
       } else {
-        into.add("{}, which this rank has not made; its last one was {}", others_called, words.last_call());
+        into.add("{}, which this rank has not made; its last one was {}", others_called, text.last_call());
       }
     }
     // Another member may wait in a call that this one has ended, or has not come to.
     if (found.empty() && next != 0 && group.size() > 1 && ++quiet_groups <= quiet_groups_shown_max)
-      into.add("no collective waits in {}; the last one of this rank was {}", words.group(), words.last_call());
+      into.add("no collective waits in {}; the last one of this rank was {}", text.group(), text.last_call());
   });
   std::set<std::uint32_t> others;
   for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -31,7 +31,7 @@ class group_report final : public core::group_describer {
     std::set<std::uint32_t> awaited;  // ranks whose messages receives wait for
     std::set<std::uint32_t> sources;  // ranks whose messages no receive takes
   };
-  using calls = std::map<std::uint64_t, call>;  // by number
+  using calls = std::map<std::uint64_t, call>;  // the key is the number
 
   core::runtime_state& owner_;
   group_list& groups_;

@@ -27,7 +27,7 @@ namespace weft::coll {
 
 class persistent_run;
 
-/// The same for all groups of a runtime.
+/// Settings of all groups of a runtime.
 struct group_settings {
   std::string_view algorithms;      // WEFT_COLL, or empty
   bool is_checked;                  // members compare their calls (checked.hpp)
@@ -38,7 +38,7 @@ struct group_settings {
 /// Runs of a group's collectives, for calls of the same kind.
 struct run_cache {
   std::vector<std::unique_ptr<persistent_run>> runs;
-  std::size_t next = 0;  // where the next search begins
+  std::size_t next = 0;  // the next search begins there
 };
 
 class group_state {
@@ -84,7 +84,7 @@ class group_state {
     return is_first;
   }
 
-  /// Of a checked group: the thread that is in a call which starts collectives; 0: none.
+  /// The thread that is in a call which starts collectives, in a checked group; 0: none.
   [[nodiscard]] std::atomic<std::uintptr_t>& caller() noexcept { return caller_; }
 
   /// Whether a collective that was posted is not complete, or a barrier of its numbers. **Threads**: one at a time;
@@ -95,7 +95,7 @@ class group_state {
   /// Runs for later calls. **Threads**: one at a time.
   [[nodiscard]] run_cache& cache() noexcept { return cache_; }
 
-  /// For the door into core.
+  /// The state that the door into core asks for.
   [[nodiscard]] static core::runtime_state& runtime_state_of(weft::runtime& owner) noexcept;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace weft::coll {
 
-/// In round k each member sends half of its range of the value to the member 2^k away, receives the other half's, and
+/// Each member sends half of its range of the value to the member 2^k away in round k, receives the other half's, and
 /// reduces; the member with bit k keeps the upper half. The operands are in the order of ranks. **Returns** the range
 /// before each round, and the last one: a member's part. **Errors**: std::bad_alloc.
 std::vector<range> halve(accumulator& sum, const fold& group, const collective_args& args, std::uint32_t label);

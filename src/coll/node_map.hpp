@@ -16,7 +16,7 @@ class node_map {
 
   [[nodiscard]] std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(begin_.size() - 1); }
   [[nodiscard]] std::uint32_t node_of(std::uint32_t member) const noexcept { return node_of_[member]; }
-  /// In ascending order.
+  /// The members of a node, in ascending order.
   [[nodiscard]] std::span<const std::uint32_t> members_of(std::uint32_t node) const noexcept {
     return std::span{members_}.subspan(begin_[node], begin_[node + 1] - begin_[node]);
   }
@@ -24,14 +24,14 @@ class node_map {
   [[nodiscard]] bool has_two_levels() const noexcept { return nodes() > 1 && nodes() < node_of_.size(); }
   /// Whether the members of each node have consecutive numbers.
   [[nodiscard]] bool are_in_order() const noexcept { return are_in_order_; }
-  /// Of the largest node, and of the smallest.
+  /// The number of members of the largest node, and of the smallest.
   [[nodiscard]] std::uint32_t members_max() const noexcept { return members_max_; }
   [[nodiscard]] std::uint32_t members_min() const noexcept { return members_min_; }
 
  private:
   std::vector<std::uint32_t> node_of_;
-  std::vector<std::uint32_t> members_;  // by node
-  std::vector<std::uint32_t> begin_;    // of each node, in `members_`
+  std::vector<std::uint32_t> members_;  // sorted by node
+  std::vector<std::uint32_t> begin_;    // the begin of each node's, in `members_`
   bool are_in_order_ = true;
   std::uint32_t members_max_ = 0;
   std::uint32_t members_min_ = 0;

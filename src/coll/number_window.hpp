@@ -74,7 +74,7 @@ class basic_number_window {
 
   static constexpr std::uint32_t of_first_epoch = epoch_numbers - 1;  // no barrier is before it
 
-  // For each epoch its collectives that are not complete, and 1 until the barrier before is passed.
+  // The collectives of each epoch that are not complete, and 1 until the barrier before is passed.
   std::array<typename Atomics::template atomic<std::uint32_t>, epochs> left_{of_first_epoch, epoch_numbers,
                                                                              epoch_numbers, epoch_numbers};
   typename Atomics::template atomic<std::uint64_t> limit_{numbers};

@@ -10,7 +10,7 @@
 
 namespace weft::coll {
 
-/// For algorithms with few steps: each is compared with the earlier ones whose bytes are not written over.
+/// Meant for algorithms with few steps: each is compared with the earlier ones whose bytes are not written over.
 class ordered {
  public:
   explicit ordered(schedule& out) noexcept : out_{out} {}

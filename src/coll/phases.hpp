@@ -17,10 +17,10 @@ enum class phase : std::uint8_t { within_nodes, between_nodes, within_nodes_agai
 
 class phases {
  public:
-  /// In a node; so there are labels enough for two phases.
+  /// The members of a node, at most; so there are labels enough for two phases.
   static constexpr std::uint32_t members_max = schedule::labels_max / 2;
 
-  /// Where the input and the output of a phase begin.
+  /// The begins of the input and the output of a phase.
   struct buffers {
     part input;
     part output;

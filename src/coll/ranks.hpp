@@ -40,13 +40,13 @@ namespace weft::coll {
   return sub(whole, begin * element_bytes, (each + (index < more ? 1 : 0)) * element_bytes);
 }
 
-/// In how many segments a pipeline passes a block on, each of whole elements and of about `segment_bytes`.
+/// The number of segments in which a pipeline passes a block on, each of whole elements and of about `segment_bytes`.
 [[nodiscard]] constexpr std::uint32_t segments_of(const collective_args& args) noexcept {
-  constexpr std::uint64_t most = 1024;  // so many steps a schedule may have, and labels
+  constexpr std::uint64_t segments_max = 1024;  // a schedule may have so many steps, and labels
   const std::uint64_t elements = args.block_bytes / args.element_bytes;
-  const std::uint64_t wanted = args.segment_bytes == 0 ? most : args.block_bytes / args.segment_bytes;
+  const std::uint64_t wanted = args.segment_bytes == 0 ? segments_max : args.block_bytes / args.segment_bytes;
   const std::uint64_t able = wanted < elements ? wanted : elements;
-  return static_cast<std::uint32_t>(able < 1 ? 1 : able < most ? able : most);
+  return static_cast<std::uint32_t>(able < 1 ? 1 : able < segments_max ? able : segments_max);
 }
 
 }  // namespace weft::coll

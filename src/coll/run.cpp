@@ -40,9 +40,9 @@ schedule schedule_of(const algorithm& algorithm, const collective_args& args) {
 
 }  // namespace
 
-persistent_run::persistent_run(std::shared_ptr<group_state> keeps, group_state& group, const algorithm& algorithm,
+persistent_run::persistent_run(std::shared_ptr<group_state> owner, group_state& group, const algorithm& algorithm,
                                const collective_args& args, const reduction& reduction)
-    : keeps_{std::move(keeps)},
+    : owner_{std::move(owner)},
       group_{&group},
       algorithm_{&algorithm},
       args_{args},
@@ -96,7 +96,7 @@ void persistent_run::build() {
   }
 }
 
-// As `build`, behind the comparison: steps do nothing if it has refused.
+// Builds what `build` does, behind the comparison: steps do nothing if it has refused.
 void persistent_run::build_checked() {
   is_built_ = true;
   const graph_node compared = comparison_->add_to(graph_);
@@ -180,7 +180,7 @@ void persistent_run::start(completion& done, void* context, bool allow_backlog_f
     if (!is_deferred) return graph_.start(done, context);
     if (allow_backlog_full || numbers.failure() != errc::none) numbers.refuse(name_of(args_.operation));
     graph_.start_held(done, context);
-  } catch (...) {  // before any step
+  } catch (...) {  // no step has begun
     numbers_.put_back(numbers);
     throw;
   }
@@ -207,13 +207,13 @@ void persistent_run::run() {
 
 void persistent_run::run_checked() {
   const only_thread mine{*group_, args_.operation};
-  if (!end_) end_.emplace(group_->runtime());
-  if (end_->is_ready()) end_->reset();
+  if (!graph_end_) graph_end_.emplace(group_->runtime());
+  if (graph_end_->is_ready()) graph_end_->reset();
   take_numbers();
   if (!group_->numbers().is_open(numbers_.last())) group_->numbers().wait_until_open(numbers_.last());
-  graph_.start(*end_);
-  wait_in(*group_, args_.operation, *end_, [&] { return end_->is_ready(); });
-  const std::optional<completion_record> end = end_->take();
+  graph_.start(*graph_end_);
+  wait_in(*group_, args_.operation, *graph_end_, [&] { return graph_end_->is_ready(); });
+  const std::optional<completion_record> end = graph_end_->take();
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);

@@ -23,10 +23,10 @@ namespace weft::coll {
 
 class persistent_run {
  public:
-  /// `keeps`: the group, if it is to live as long; null for a run that the group keeps. **Errors**: std::bad_alloc.
-  persistent_run(std::shared_ptr<group_state> keeps, group_state& group, const algorithm& algorithm,
+  /// `owner`: the group, if it is to live as long; null for a run in the group's cache. **Errors**: std::bad_alloc.
+  persistent_run(std::shared_ptr<group_state> owner, group_state& group, const algorithm& algorithm,
                  const collective_args& args, const reduction& reduction);
-  /// Of a checked group: tells the other members that this one has refused the arguments of its call.
+  /// A run that tells the other members of a checked group that this one has refused the arguments of its call.
   persistent_run(group_state& group, operation refused);
   /// Ends a start that is under way early, as the end of a graph does.
   ~persistent_run();
@@ -69,18 +69,18 @@ class persistent_run {
   // Whether a step before the one that asks has failed.
   [[nodiscard]] bool has_failed() const noexcept { return graph_.first_error() != errc::none; }
 
-  std::shared_ptr<group_state> keeps_;
+  std::shared_ptr<group_state> owner_;
   group_state* group_;
   const coll::algorithm* algorithm_;
   collective_args args_;
   weft::reduction reduction_;
   schedule steps_;
   step_buffers buffers_;
-  std::optional<synchronizer> end_;         // of a graph that a thread waits for
+  std::optional<synchronizer> graph_end_;   // a thread that waits for the graph waits for this
   std::unique_ptr<blocking_run> blocking_;  // made for the first thread that waits
   bool is_blocking_ = false;                // a thread that waits carries it out
   bool is_built_ = false;                   // the graph
-  std::unique_ptr<comparison> comparison_;  // of a checked group
+  std::unique_ptr<comparison> comparison_;  // null unless the group is checked
   std::uint64_t tag_ = 0;
   start_numbers numbers_;
   weft::graph graph_;

@@ -13,11 +13,11 @@
 
 namespace weft::coll {
 
-/// Which memory a part of a step is in.
+/// The memory that a part of a step is in.
 enum class location : std::uint8_t {
   input,
   output,
-  temporary,  // of the schedule, `schedule::temporary_bytes`
+  temporary,  // `schedule::temporary_bytes` bytes of each run
 };
 
 /// Bytes `offset` to `offset + bytes - 1` of a place.
@@ -42,9 +42,9 @@ struct step_ref {
 
 struct step {
   coll::action action = coll::action::copy;
-  bool is_into_lower = false;  // of a reduction: the elements of `into` are those of lower ranks
-  std::uint32_t peer = 0;      // in the group
-  std::uint32_t label = 0;     // the message's; below `labels_max`
+  bool is_into_lower = false;  // a reduction whose elements of `into` are those of lower ranks
+  std::uint32_t peer = 0;      // its rank in the group
+  std::uint32_t label = 0;     // the message's label, below `labels_max`
   part from;
   part into;
   std::uint32_t before_begin = 0;  // the steps before it, in `schedule::edges`

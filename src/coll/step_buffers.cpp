@@ -16,9 +16,9 @@ namespace {
 
 using core::memory_copies;
 
-// Of one operand of a reduction, or of a copy. Two are on the stack, which may be a fiber's.
+// The bytes of one operand of a reduction, or of a copy. Two pieces are on the stack, which may be a fiber's.
 constexpr std::size_t piece_bytes = 4096;
-// For any element: that of temporary memory.
+// The alignment of temporary memory, which suits any element.
 constexpr std::size_t alignment = 64;
 
 struct piece {

@@ -60,8 +60,8 @@ class step_buffers {
 
   const schedule& steps_;
   std::unique_ptr<std::byte[]> temporary_;
-  storage storages_[3];            // by location
-  std::vector<named_part> names_;  // by step; empty while all is ordinary
+  storage storages_[3];            // the index is a location
+  std::vector<named_part> names_;  // the index is a step's; empty while all is ordinary
 };
 
 }  // namespace weft::coll

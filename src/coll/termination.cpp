@@ -55,7 +55,7 @@ class termination_state {
         end_{group_.through()},
         wave_ended_{group_.through().runtime(),
                     [this](completion_record&& record) {
-                      // Of a member that has failed, and told this one (failed_message.hpp).
+                      // A truncated message is of a member that has failed (failed_message.hpp).
                       wave_error_ = record.error() == errc::truncated ? errc::peer_failed : record.error();
                       drive(event::wave_ended);
                     }},
@@ -200,7 +200,7 @@ class termination_state {
     or_fail([this] { static_cast<void>(wave_->start(wave_ended_)); });
   }
 
-  // In a group of one: each count is read as in a wave, `done` in the first and `begun` in the second.
+  // A group of one reads each count as a wave does, `done` in the first and `begun` in the second.
   [[nodiscard]] std::int64_t pieces_left() const noexcept {
     const std::uint64_t done = counts_->done();
     return static_cast<std::int64_t>(counts_->begun() - done);
@@ -247,7 +247,7 @@ class termination_state {
   std::optional<persistent_collective> wave_;
   hook hook_;
 
-  // Of `wait` and `test`.
+  // Members that `wait` and `test` alone use.
   synchronizer asked_;
   bool is_asked_ = false;
   bool is_holding_ = false;

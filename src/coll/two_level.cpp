@@ -11,7 +11,7 @@ namespace weft::coll {
 
 namespace {
 
-// Of the same kind, without the lists of the whole group.
+// Arguments of the same kind, without the lists of the whole group.
 collective_args inner_args(const collective_args& args, operation which, std::uint64_t block_bytes, bool is_inplace) {
   return {.operation = which,
           .block_bytes = block_bytes,

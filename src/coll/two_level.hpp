@@ -45,7 +45,7 @@ class two_levels {
   const collective_args& args_;
   phases phases_;
   std::span<const std::uint32_t> near_;
-  std::vector<std::uint32_t> leaders_;  // by node
+  std::vector<std::uint32_t> leaders_;  // the index is a node
   std::uint32_t node_;
   std::uint32_t root_node_;
 };

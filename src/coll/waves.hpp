@@ -29,7 +29,7 @@ namespace weft::coll {
 struct wave {
   std::uint64_t done = 0;
   std::uint64_t begun = 0;
-  std::uint64_t numbers = 0;  ///< of the wave
+  std::uint64_t numbers = 0;  ///< the wave's number; a sum is that number times the members
 };
 
 enum class verdict : std::uint8_t { go_on, ended, miscounted, failed };
@@ -40,7 +40,7 @@ class wave_judge {
 
   /// The number of the next wave.
   [[nodiscard]] std::uint64_t next_number() noexcept { return ++number_; }
-  /// Of that wave's sums.
+  /// The verdict about that wave's sums.
   [[nodiscard]] verdict judge(const wave& sums) noexcept {
     if (sums.numbers != number_ * members_) return verdict::failed;
     const auto left = static_cast<std::int64_t>(sums.begun - done_before_);
@@ -48,7 +48,7 @@ class wave_judge {
     done_before_ = sums.done;
     return left == 0 ? verdict::ended : verdict::go_on;
   }
-  /// Of done pieces, in the last wave but the one that `miscounted` is about.
+  /// The sum of done pieces, in the last wave but the one that `miscounted` is about.
   [[nodiscard]] std::uint64_t done_before() const noexcept { return done_before_; }
 
  private:

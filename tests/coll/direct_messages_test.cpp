@@ -99,13 +99,14 @@ TEST(messages_of_direct_bodies, are_those_of_the_schedules_whichever_members_tak
   for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
     for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
       for (const bool is_oversubscribed : {false, true}) {
-        collective_args of{.operation = kind,
-                           .size = size,
-                           .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
-                           .block_bytes = kind == operation::barrier ? 0 : 1 + random() % direct_bodies::bytes_max,
-                           .is_commutative = random() % 2 == 0,
-                           .is_inplace = kind == operation::allreduce && random() % 2 == 0,
-                           .is_oversubscribed = is_oversubscribed};
+        collective_args of{
+            .operation = kind,
+            .size = size,
+            .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
+            .block_bytes = kind == operation::barrier ? 0 : 1 + random() % direct_bodies::message_bytes_max,
+            .is_commutative = random() % 2 == 0,
+            .is_inplace = kind == operation::allreduce && random() % 2 == 0,
+            .is_oversubscribed = is_oversubscribed};
         ASSERT_TRUE(direct::can(of));
         compare(of, random);
         ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size

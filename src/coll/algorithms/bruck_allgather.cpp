@@ -33,7 +33,7 @@ void copy_to_out(schedule& out, const collective_args& args, part held, std::uin
 }  // namespace
 
 void bruck_allgather(schedule& out, const collective_args& args) {
-  // Of the block of the i-th rank above this one.
+  // The i-th offset is that of the block of the i-th rank above this one.
   std::vector<std::uint64_t> offsets{0};
   for (std::uint32_t i = 0; i < args.size; ++i)
     offsets.push_back(offsets.back() + block_of(location::output, args, args.out_blocks, rank_above(args, i)).bytes);

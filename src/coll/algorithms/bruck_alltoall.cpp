@@ -3,8 +3,8 @@
 // in round k all blocks whose d has bit k go to the rank 2^k above, in one message.
 //
 // The block that has to move by d, or has come by the lower bits of d, waits where the block of the d-th rank below
-// will be in `out`, so that all are in their places in the end (as in Träff, Rougier and Hunold, 2014). Local copies
-// run one after the other, as the one thread would that runs them.
+// will be in the output, so that all are in their places in the end (as in Träff, Rougier and Hunold, 2014). Local
+// copies run one after the other, as the one thread would that runs them.
 //
 // Cost, n ranks, m bytes a block: ceil(log2 n) rounds, n ceil(log2 n) messages; each block moves as often as its d has
 // bits, for powers of two n (n / 2) log2 n m bytes. Each rank holds two messages of each direction, about 2 n m.
@@ -19,7 +19,7 @@ namespace weft::coll {
 
 namespace {
 
-// Where the block of distance `d` waits.
+// The memory in which the block of distance `d` waits.
 part waiting_block(const collective_args& args, std::uint32_t d) {
   return block_of(location::output, args, {}, rank_below(args, d));
 }

@@ -20,7 +20,7 @@ void chain_reduce(schedule& out, const collective_args& args) {
   const bool inplace = mine == 0 && args.is_inplace;
   const part whole{inplace ? location::output : location::input, 0, args.block_bytes};
   const bool has_above = mine + 1 < args.size;
-  // The root receives where the result is to be, if that is free.
+  // The root receives into the memory of the result, if that is free.
   const bool needs_memory = has_above && (mine != 0 || inplace);
   const std::uint64_t longest = piece_of(whole, args.element_bytes, 0, segments).bytes;
   std::array<part, window> memory{};

@@ -15,7 +15,7 @@ void dissemination_barrier(schedule& out, const collective_args& args) {
     const std::uint32_t distance = 1U << round;
     const auto above = static_cast<std::uint32_t>((std::uint64_t{args.rank} + distance) % args.size);
     const auto below = static_cast<std::uint32_t>((std::uint64_t{args.rank} + args.size - distance) % args.size);
-    // After the last send, and so after all earlier receives.
+    // The send follows the last send, and so all earlier receives.
     sent = out.send(above, round, {}, {sent, received});
     received = out.receive(below, round, {});
   }

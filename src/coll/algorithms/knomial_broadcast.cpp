@@ -14,7 +14,7 @@ void knomial_broadcast(schedule& out, const collective_args& args) {
   constexpr std::uint32_t radix = 4;
   const std::uint32_t mine = relative_rank(args);
   const part from{mine == 0 ? location::input : location::output, 0, args.block_bytes};
-  std::uint64_t weight = 1;  // of the lowest digit
+  std::uint64_t weight = 1;  // the weight of the lowest digit
   while (weight < args.size && mine / weight % radix == 0) weight *= radix;
   step_ref received;
   if (mine != 0) {

@@ -13,7 +13,7 @@ void linear_alltoall(schedule& out, const collective_args& args) {
   const auto in_block = [&](std::uint32_t rank) { return block_of(location::input, args, args.in_blocks, rank); };
   const auto out_block = [&](std::uint32_t rank) { return block_of(location::output, args, args.out_blocks, rank); };
   if (!args.is_inplace) out.copy(in_block(args.rank), out_block(args.rank));
-  // In place, the step after which the block of a rank may be written.
+  // The step after which the block of a rank may be written, in place.
   std::vector<step_ref> copied(args.is_inplace ? args.size : 0);
   for (std::uint32_t distance = 1; args.is_inplace && distance < args.size; ++distance) {
     const std::uint32_t to = rank_above(args, distance);

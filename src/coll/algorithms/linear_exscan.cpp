@@ -18,7 +18,7 @@ void linear_exscan(schedule& out, const collective_args& args) {
   }
   const part next = is_last ? part{} : out.temporary(args.block_bytes);
   const step_ref copied = is_last ? step_ref{} : out.copy(own, next);
-  // In place the result replaces the input.
+  // The result replaces the input if the exscan is in place.
   const step_ref received = out.receive(args.rank - 1, 0, result, {args.is_inplace ? copied : step_ref{}});
   if (is_last) return;
   const step_ref reduced = out.reduce(result, next, {copied, received});

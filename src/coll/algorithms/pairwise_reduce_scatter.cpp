@@ -16,8 +16,8 @@ namespace weft::coll {
 
 namespace {
 
-// Of the ranks below and this one in `sum`, of those above in memory of their own until the end. **Returns** the last
-// step.
+// Reduces the blocks of the ranks below and of this one in `sum`, and those of the ranks above in memory of their own
+// until the end. **Returns** the last step.
 step_ref reduce_as_received(schedule& out, const collective_args& args, part own, part sum) {
   if (args.size == 1) return out.copy(own, sum);
   const bool has_below = args.rank != 0, has_above = args.rank + 1 != args.size;

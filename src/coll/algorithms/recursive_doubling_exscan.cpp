@@ -32,7 +32,7 @@ void recursive_doubling_exscan(schedule& out, const collective_args& args) {
     if (has_above(distance)) sent = out.send(args.rank + distance, 0, with_own, {with_own_last});
     if (args.rank < distance) continue;
     const part into = is_first ? result : below[now];
-    // In place the first result replaces the input.
+    // The first result replaces the input if the exscan is in place.
     const step_ref writable = is_first && args.is_inplace ? with_own_last : is_free[now];
     const step_ref received = out.receive(args.rank - distance, 0, into, {writable});
     if (has_above(2ULL * distance)) with_own_last = out.reduce(into, with_own, {with_own_last, sent, received});

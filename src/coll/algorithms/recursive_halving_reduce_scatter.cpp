@@ -53,12 +53,12 @@ void recursive_halving_reduce_scatter(schedule& out, const collective_args& args
   const location input = args.is_inplace ? location::output : location::input;
   const auto block = [&](std::uint32_t rank) { return block_of(input, args, args.out_blocks, rank); };
   if (args.size == 1 && args.is_inplace && block(0).offset == 0) return;
-  // In place a copy within `out` might overlap; with more ranks the result is in temporary memory then.
+  // A copy within the output might overlap in place; with more ranks the result is then in temporary memory.
   const bool is_packed = !args.is_commutative || !lie_one_behind_the_other(args) || (args.size == 1 && args.is_inplace);
   const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !args.is_commutative); };
   ordered steps{out};
 
-  // Where the blocks of the member at a position begin.
+  // The begins of the blocks of the members, by position.
   std::vector<std::uint64_t> begins{is_packed ? 0 : block(0).offset};
   for (std::uint32_t position = 0; position < members; ++position) {
     std::uint64_t bytes = 0;
@@ -87,7 +87,7 @@ void recursive_halving_reduce_scatter(schedule& out, const collective_args& args
     steps.receive(group.leader_of(member), result_of_pair, result);
     return;
   }
-  accumulator sum{steps, {.own = own, .may_write = is_packed}};
+  accumulator sum{steps, {.input = own, .may_write_input = is_packed}};
   if (group.is_pair(member)) sum.receive(group.follower_of(member), reducing, all, false);
   const std::uint32_t mine = position_of(member);
   for (std::uint32_t half = members / 2; half != 0; half /= 2) {

@@ -26,13 +26,13 @@ void ring_allreduce(schedule& out, const collective_args& args) {
     if (!args.is_inplace) out.copy(piece(location::input, 0), piece(location::output, 0));
     return;
   }
-  // What comes is received where the result is to be, if that is free.
+  // Pieces are received into the memory of the result, if that is free.
   std::array<part, 2> memory{};
   std::array<step_ref, 2> used{};
   if (args.is_inplace) {
     for (part& each : memory) each = out.temporary(piece_of({{}, 0, args.block_bytes}, args.element_bytes, 0, n).bytes);
   }
-  std::vector<step_ref> sent(n);  // by piece, as `piece` counts
+  std::vector<step_ref> sent(n);  // the send of each piece, as `piece` counts
   sent[0] = out.send(next, 0, piece(args.is_inplace ? location::output : location::input, 0));
   step_ref reduced;
   for (std::uint32_t round = 1; round < n; ++round) {
@@ -45,7 +45,7 @@ void ring_allreduce(schedule& out, const collective_args& args) {
       const step_ref received = out.receive(previous, round - 1, result);
       reduced = out.reduce_into_lower(piece(location::input, round), result, {received});
     }
-    sent[round] = out.send(next, round, result, {reduced});  // of the last round: the first result
+    sent[round] = out.send(next, round, result, {reduced});  // the last round sends the first result
   }
   for (std::uint32_t round = 0; round + 1 < n; ++round) {
     const part result = piece(location::output, round);

@@ -28,18 +28,18 @@ void ring_reduce_scatter(schedule& out, const collective_args& args) {
   for (std::uint32_t rank = 0; rank < n; ++rank) longest = std::max(longest, block(rank).bytes);
   const std::array memory{out.temporary(longest), out.temporary(longest)};
   std::array<step_ref, 2> used{};
-  std::vector<step_ref> readers;  // of the input
+  std::vector<step_ref> input_readers;
   part sum = block(previous);
   step_ref last;
   for (std::uint32_t round = 0; round + 1 < n; ++round) {
     const step_ref sent = out.send(next, round, sum, {last});
-    if (round == 0) readers.push_back(sent);
+    if (round == 0) input_readers.push_back(sent);
     if (round != 0) used[(round - 1) % 2] = sent;
     const part own = block((args.rank + 2 * n - 2 - round) % n);
     const bool is_last = round + 2 == n;
     sum = is_last && !args.is_inplace ? result : sub(memory[round % 2], 0, own.bytes);
     last = out.reduce_into_lower(own, sum, {out.receive(previous, round, sum, {used[round % 2]})});
-    readers.push_back(last);
+    input_readers.push_back(last);
   }
   if (n > 1 && !args.is_inplace) return;
   if (n == 1 && args.is_inplace) {
@@ -47,7 +47,7 @@ void ring_reduce_scatter(schedule& out, const collective_args& args) {
     sum = sub(memory[0], 0, sum.bytes);
   }
   const step_ref copied = out.copy(sum, result, {last});
-  for (const step_ref each : readers) {
+  for (const step_ref each : input_readers) {
     if (each.index != last.index) out.add_edge(each, copied);
   }
 }
