@@ -5,9 +5,8 @@
 
 #include "base/collective_names.hpp"
 #include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/table.hpp"
 #include "coll/blocks.hpp"
-#include "coll/shape.hpp"
-#include "coll/two_level.hpp"
 
 namespace weft::coll {
 

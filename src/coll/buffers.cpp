@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "coll/step_buffers.hpp"
+#include "core/door/door.hpp"
 #include "weft/error.hpp"
+#include "weft/memory.hpp"
 
 namespace weft::coll {
 
@@ -48,6 +49,10 @@ std::vector<const_buffer_ref> blocks_of(const blocks& lists, const_buffer_ref wh
 }
 
 }  // namespace
+
+bool is_ordinary(const const_buffer_ref& buffer) noexcept {
+  return buffer.memory() == nullptr || core::memory_copies::is_ordinary(*buffer.memory());
+}
 
 // Algorithms hold up to four blocks of each member, and cut them.
 void refuse_large(const collective::parts& call, const collective_args& args) {

@@ -7,6 +7,9 @@
 
 namespace weft::coll {
 
+/// Whether the buffer lies in ordinary memory.
+[[nodiscard]] bool is_ordinary(const const_buffer_ref& buffer) noexcept;
+
 /// **Errors**: invalid_argument for sizes whose sums can overflow.
 void refuse_large(const collective::parts& call, const collective_args& args);
 /// **Errors**: invalid_argument if input and output overlap. Of those with lists the blocks count, not the bytes

@@ -9,6 +9,7 @@
 
 #include "base/counted.hpp"
 #include "base/log.hpp"
+#include "coll/algorithms/table.hpp"
 #include "coll/failed_message.hpp"
 #include "coll/ranks.hpp"
 #include "weft/device.hpp"
@@ -21,11 +22,6 @@ namespace {
 bool has_root(operation which) noexcept {
   return which == operation::broadcast || which == operation::reduce || which == operation::gather ||
          which == operation::scatter;
-}
-
-bool reduces(operation which) noexcept {
-  return which == operation::reduce || which == operation::allreduce || which == operation::reduce_scatter ||
-         which == operation::scan || which == operation::exscan;
 }
 
 // FNV-1a, word by word.
@@ -55,7 +51,7 @@ compared_call call_of(const collective_args& args, const algorithm& algorithm, c
   const bool is_one_list = args.operation == operation::allgather || args.operation == operation::reduce_scatter;
   if (!has_lists) out.bytes = args.block_bytes;
   if (has_lists && is_one_list) out.bytes = hash_of(args.out_blocks.bytes);
-  if (reduces(args.operation)) {
+  if (is_reduction(args.operation)) {
     if (!args.is_commutative) out.form |= compared_call::is_in_order;
     out.element_bytes = args.element_bytes;
     out.function = reduction.identity;
@@ -79,7 +75,7 @@ std::string text_of(const compared_call& call) {
   } else if (which != operation::barrier) {
     out += ", " + base::counted(call.bytes, "byte");
   }
-  if (reduces(which)) {
+  if (is_reduction(which)) {
     out += ", elements of " + base::counted(call.element_bytes, "byte");
     if (call.function != 0) out += fmt::format(", function {:x}", call.function);
     if ((call.form & compared_call::is_in_order) != 0) out += ", in the order of ranks";

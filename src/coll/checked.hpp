@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/algorithm.hpp"
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"

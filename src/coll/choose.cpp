@@ -14,9 +14,10 @@
 #include "base/collective_names.hpp"
 #include "base/counted.hpp"
 #include "base/log.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/algorithms/table.hpp"
 #include "coll/blocks.hpp"
 #include "coll/choose.hpp"
-#include "coll/direct.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -33,7 +34,7 @@ struct rule {
   std::uint32_t members_min;
   std::string_view algorithm;
   bool is_oversubscribed = false;  // holds only where ranks share cores, in groups of at most `members_max`
-  std::uint32_t members_max = direct::linear_members_max;
+  std::uint32_t members_max = linear_members_max;
 };
 
 constexpr std::array rules{

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "coll/algorithm.hpp"
 #include "coll/shape.hpp"
 
 namespace weft::coll {

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts collectives: makes the arguments that an algorithm needs from the buffers and options of the call, and runs
-// it.
+// Starts collectives: makes the arguments that an algorithm needs from the buffers and options of the call, and a run.
 #include "weft/collectives.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/callback_scope.hpp"
-#include "base/collective_names.hpp"
 #include "coll/buffers.hpp"
 #include "coll/checked.hpp"
 #include "coll/choose.hpp"
 #include "coll/direct.hpp"
 #include "coll/group_state.hpp"
 #include "coll/run.hpp"
+#include "coll/run_cache.hpp"
 #include "coll/shape.hpp"
 #include "coll/shape_of.hpp"
+#include "core/door/door.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
@@ -29,6 +27,7 @@ namespace {
 using coll::collective_args;
 using coll::group_state;
 using coll::persistent_run;
+using coll::run_cache;
 
 group_state& checked(const std::shared_ptr<group_state>& group, collective_operation which) {
   if (group == nullptr)
@@ -37,40 +36,47 @@ group_state& checked(const std::shared_ptr<group_state>& group, collective_opera
   return *group;
 }
 
-// A run of the group's that is free, or a new one. A call looks at a few of them, one after the other around the list,
-// so that thousands that are under way cost no more. Free ones that it can't use go if there are more than a few.
-persistent_run& free_run(group_state& group, const collective_args& args, const collective::parts& call,
-                         std::string_view algorithm) {
-  constexpr std::size_t few = 16;
-  const coll::choice chosen = coll::choose(args, algorithm, group.settings().algorithms);
-  auto& [cached, next] = group.cache();
-  const std::size_t looks = std::min(cached.size(), few);
-  for (std::size_t i = 0; i < looks; ++i) {
-    if (next >= cached.size()) next = 0;
-    if (!cached[next]->is_running() && cached[next]->matches(*chosen.algorithm, args, call.how)) return *cached[next];
-    ++next;
+void check_memory(const collective::parts& call, const group_state& group) {
+  for (const const_buffer_ref& each : {call.in, const_buffer_ref{call.out}}) {
+    if (coll::is_ordinary(each) && each.bytes() == 0) continue;
+    const core::refused_memory found = group.check_memory(each);
+    if (found.why != core::memory_refusal::none) [[unlikely]]
+      coll::refuse_call(call.operation, fmt::format("{} (kind: {})", core::reason_of(found.why), found.kind));
   }
-  for (std::size_t index = next, i = 0; i < looks && cached.size() >= few; ++i) {
-    index = (index != 0 ? std::min(index, cached.size()) : cached.size()) - 1;
-    if (cached[index]->is_running()) continue;
-    std::swap(cached[index], cached.back());
-    cached.pop_back();
-  }
-  coll::log_choice(args, chosen);
-  return *cached.emplace_back(std::make_unique<persistent_run>(nullptr, group, *chosen.algorithm, args, call.how));
 }
 
-// Does what `make_args` and `free_run` do, in a checked group. If this member refuses its arguments, it tells the
-// others, which wait for its part.
+collective_args args_of(const collective::parts& call, group_state& group) {
+  check_memory(call, group);
+  collective_args args{.rank = group.rank(),
+                       .size = group.size(),
+                       .is_oversubscribed = group.settings().is_oversubscribed,
+                       .nodes = group.nodes()};
+  coll::set_args(args, call);
+  return args;
+}
+
+// A run of the group's cache that is free, or a new one.
+persistent_run& free_run(group_state& group, const collective_args& args, const collective::parts& call,
+                         std::string_view algorithm) {
+  const coll::choice chosen = coll::choose(args, algorithm, group.settings().algorithms);
+  run_cache& cache = run_cache::instance(group);
+  if (persistent_run* const found = cache.find(*chosen.algorithm, args, call.how)) return *found;
+  auto made = std::make_unique<persistent_run>(nullptr, group, *chosen.algorithm, args, call.how);
+  coll::log_choice(args, chosen);
+  return cache.add(std::move(made));
+}
+
+// Does what `args_of` and `free_run` do, in a checked group. If this member refuses its arguments, it tells the others,
+// which wait for its part.
 persistent_run& checked_run(group_state& group, const collective::parts& call, std::string_view algorithm) {
   try {
-    return free_run(group, coll::make_args(call, group), call, algorithm);
+    return free_run(group, args_of(call, group), call, algorithm);
   } catch (const error&) {
-    auto& cached = group.cache().runs;
-    std::erase_if(cached, [](const auto& each) { return each->tells_refusal() && !each->is_running(); });
-    const auto& refusal = cached.emplace_back(std::make_unique<persistent_run>(group, call.operation));
+    run_cache& cache = run_cache::instance(group);
+    cache.end_refusals();
+    persistent_run& refusal = cache.add(std::make_unique<persistent_run>(group, call.operation));
     if (group.free_counter() == nullptr) group.free_counter() = std::make_unique<counter>(group.runtime());
-    refusal->start(*group.free_counter(), nullptr, false);
+    refusal.start(*group.free_counter(), nullptr, false);
     throw;
   }
 }
@@ -88,11 +94,11 @@ void collective::run(group& group, const collective_options& options) const {
     return run.run();
   }
   collective_args direct;
-  if (coll::make_direct_args(direct, parts_, state, options)) {
+  if (coll::direct::try_set_args(direct, parts_, state, options)) {
     if (state.is_first_direct(direct.operation)) coll::log_choice(direct, coll::choose(direct, {}, {}));
     return coll::direct::run(state, direct, parts_.in, parts_.out, parts_.how);
   }
-  const collective_args args = coll::make_args(parts_, state);
+  const collective_args args = args_of(parts_, state);
   persistent_run& run = free_run(state, args, parts_, options.algorithm);
   run.use(parts_.in, parts_.out);
   run.run();
@@ -107,7 +113,7 @@ status collective::post(group& group, completion& local, const collective_option
     run.start(local, context, options.allow_backlog_full);
     return status::posted(0);
   }
-  const collective_args args = coll::make_args(parts_, state);
+  const collective_args args = args_of(parts_, state);
   persistent_run& run = free_run(state, args, parts_, options.algorithm);
   run.use(parts_.in, parts_.out);
   run.start(local, context, options.allow_backlog_full);
@@ -116,7 +122,7 @@ status collective::post(group& group, completion& local, const collective_option
 
 persistent_collective collective::keep(group& group, const collective_options& options) const {
   group_state& state = checked(group.state_, parts_.operation);
-  const collective_args args = coll::make_args(parts_, state);
+  const collective_args args = args_of(parts_, state);
   const coll::choice chosen = coll::choose(args, options.algorithm, state.settings().algorithms);
   coll::log_choice(args, chosen);
   auto made = std::make_unique<persistent_run>(group.state_, state, *chosen.algorithm, args, parts_.how);

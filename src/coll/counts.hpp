@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/algorithm.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
 

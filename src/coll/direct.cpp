@@ -8,6 +8,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/collective_names.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/buffers.hpp"
 #include "coll/direct_bodies.hpp"
 #include "coll/failed_message.hpp"
 #include "coll/group_wait.hpp"
@@ -127,6 +130,42 @@ class messages {
 };
 
 }  // namespace
+
+bool try_set_args(collective_args& args, const collective::parts& call, group_state& group,
+                  const collective_options& options) {
+  if (group.nodes() != nullptr) return false;
+  if (!options.algorithm.empty()) return false;
+  if (!group.settings().algorithms.empty() &&
+      !base::algorithm_in(group.settings().algorithms, name_of(call.operation)).empty())
+    return false;
+  args.operation = call.operation;
+  args.rank = group.rank();
+  args.size = group.size();
+  args.is_oversubscribed = group.settings().is_oversubscribed;
+  if (call.operation == operation::barrier) return true;
+  args.root = call.root;
+  args.block_bytes = call.out.bytes();
+  const reduction& reduction = call.how;
+  args.element_bytes = reduction.element_bytes;
+  args.is_commutative = reduction.is_commutative;
+  if (!can(args) || call.root >= group.size()) return false;
+  const auto is_usable = [&](const const_buffer_ref& each) {
+    return is_ordinary(each) && group.check_memory(each).why == core::memory_refusal::none;
+  };
+  if (!is_usable(call.out)) return false;
+  if (call.operation == operation::broadcast) return true;  // its input is its output
+  const const_buffer_ref& input = call.in;
+  if (!is_usable(input)) return false;
+  args.is_inplace = call.is_inplace;
+  const bool is_whole =
+      args.element_bytes == args.block_bytes || (args.element_bytes != 0 && args.block_bytes % args.element_bytes == 0);
+  if (!is_whole || reduction.combine == nullptr) return false;
+  if (args.is_inplace) return true;
+  const auto from = reinterpret_cast<std::uintptr_t>(input.address());
+  const auto into = reinterpret_cast<std::uintptr_t>(call.out.address());
+  const bool overlap = from < into ? into - from < args.block_bytes : from - into < args.block_bytes;
+  return input.bytes() == args.block_bytes && !overlap;
+}
 
 bool can(const collective_args& args) noexcept {
   if (args.nodes != nullptr) return false;

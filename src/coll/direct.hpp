@@ -11,8 +11,11 @@
 
 namespace weft::coll::direct {
 
-/// Members of a group whose ranks share cores, at most, for which the root sends to all others.
-inline constexpr std::uint32_t linear_members_max = 64;
+/// Sets the arguments of a blocking collective that has a direct body, which is the algorithm that the rules choose.
+/// False if it has none, the call or WEFT_COLL names an algorithm, or anything is unusual or wrong: `set_args` finds
+/// that out. **Errors**: std::bad_alloc.
+[[nodiscard]] bool try_set_args(collective_args& args, const collective::parts& call, group_state& group,
+                                const collective_options& options);
 
 /// Whether this can be done so.
 [[nodiscard]] bool can(const collective_args& args) noexcept;

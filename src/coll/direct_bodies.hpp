@@ -22,7 +22,7 @@
 #include <exception>
 #include <utility>
 
-#include "coll/direct.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/fold.hpp"
 #include "coll/ranks.hpp"
 #include "coll/shape.hpp"
@@ -143,7 +143,7 @@ void linear_allreduce(Source& source, const collective_args& args, const void* f
   constexpr std::uint32_t to_root = 0, from_root = 1;
   Messages all{source};
   const auto bytes = static_cast<std::size_t>(args.block_bytes);
-  std::array<element_room, direct::linear_members_max> room;
+  std::array<element_room, linear_members_max> room;
   if (args.rank != 0) {
     all.send(0, to_root, from, bytes);
     all.expect(0, from_root, into, bytes);
@@ -196,7 +196,7 @@ void allreduce(Source& source, const collective_args& args, const void* from, vo
 /// be `into`.
 template <class Messages, class Source>
 void carry_out(Source& source, const collective_args& args, const void* from, void* into, const reduction& reduction) {
-  const bool is_linear = args.is_oversubscribed && args.size <= direct::linear_members_max;
+  const bool is_linear = args.is_oversubscribed && args.size <= linear_members_max;
   if (args.operation == operation::barrier)
     return is_linear ? linear_barrier<Messages>(source, args) : barrier<Messages>(source, args);
   if (args.operation == operation::broadcast) {

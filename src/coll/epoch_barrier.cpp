@@ -3,10 +3,10 @@
 
 #include <exception>
 
+#include "coll/deferred_start.hpp"
 #include "coll/group_numbers.hpp"
 #include "coll/group_state.hpp"
 #include "coll/ranks.hpp"
-#include "coll/run.hpp"
 #include "weft/error.hpp"
 #include "weft/runtime.hpp"
 
@@ -70,7 +70,7 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
     // [barrier.open] seq_cst <- [barrier.deferred]: a start that this thread doesn't see counted sees its number open.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (deferred_count_.load(std::memory_order_relaxed) != 0) {  // [hint] ordered by the fence
-      while (persistent_run* const each = take_open()) each->release(errc::none);
+      while (deferred_start* const each = take_open()) each->release(errc::none);
     }
   }
   // [barrier.end] release -> [barrier.idle]: all that was done here. The last access.
@@ -78,39 +78,39 @@ completion::answer epoch_barrier::signal(completion_record&& record) noexcept {
   return answer::taken;
 }
 
-void epoch_barrier::start_when_open(persistent_run& deferred) noexcept {
+void epoch_barrier::start_when_open(deferred_start& start) noexcept {
   {
     const std::lock_guard locked{deferred_mutex_};
     deferred_count_.fetch_add(1, std::memory_order_relaxed);  // [locked]
     // [barrier.deferred] seq_cst -> [barrier.open]: counted before the look at the numbers.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (numbers_.failure() == errc::none && !numbers_.is_open(deferred.numbers().last())) {
-      deferred.numbers().next_deferred = nullptr;
-      *last_deferred_ = &deferred;
-      last_deferred_ = &deferred.numbers().next_deferred;
+    if (numbers_.failure() == errc::none && !numbers_.is_open(start.numbers().last())) {
+      start.next_ = nullptr;
+      *last_deferred_ = &start;
+      last_deferred_ = &start.next_;
       return;
     }
     deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   }
-  deferred.release(numbers_.failure());
+  start.release(numbers_.failure());
 }
 
-persistent_run* epoch_barrier::take_open() noexcept {
+deferred_start* epoch_barrier::take_open() noexcept {
   const std::lock_guard locked{deferred_mutex_};
-  persistent_run* const first = first_deferred_;
+  deferred_start* const first = first_deferred_;
   if (first == nullptr) return nullptr;
   if (numbers_.failure() == errc::none && !numbers_.is_open(first->numbers().last())) return nullptr;
-  first_deferred_ = first->numbers().next_deferred;
+  first_deferred_ = first->next_;
   if (first_deferred_ == nullptr) last_deferred_ = &first_deferred_;
   deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
   return first;
 }
 
-bool epoch_barrier::try_remove(persistent_run& deferred) noexcept {
+bool epoch_barrier::try_remove(deferred_start& start) noexcept {
   const std::lock_guard locked{deferred_mutex_};
-  for (persistent_run** link = &first_deferred_; *link != nullptr; link = &(*link)->numbers().next_deferred) {
-    if (*link != &deferred) continue;
-    *link = deferred.numbers().next_deferred;
+  for (deferred_start** link = &first_deferred_; *link != nullptr; link = &(*link)->next_) {
+    if (*link != &start) continue;
+    *link = start.next_;
     if (*link == nullptr) last_deferred_ = link;
     deferred_count_.fetch_sub(1, std::memory_order_relaxed);  // [locked]
     return true;
@@ -119,7 +119,7 @@ bool epoch_barrier::try_remove(persistent_run& deferred) noexcept {
 }
 
 void epoch_barrier::refuse_all() noexcept {
-  while (persistent_run* const each = take_open()) each->release(numbers_.failure());
+  while (deferred_start* const each = take_open()) each->release(numbers_.failure());
   signalled(runtime(), this);
 }
 

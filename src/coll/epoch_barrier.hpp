@@ -17,9 +17,9 @@
 
 namespace weft::coll {
 
+class deferred_start;
 class group_numbers;
 class group_state;
-class persistent_run;
 
 /// The end of the graph signals this object, and threads that wait for free numbers wait for it. **Threads**: any.
 class epoch_barrier final : public completion {
@@ -36,17 +36,17 @@ class epoch_barrier final : public completion {
     return running_.load(std::memory_order_acquire) != 0;
   }
 
-  /// Starts `deferred` once its numbers are open; at once if they are.
-  void start_when_open(persistent_run& deferred) noexcept;
-  /// Whether `deferred` has waited, and now doesn't.
-  [[nodiscard]] bool try_remove(persistent_run& deferred) noexcept;
+  /// Starts `start` once its numbers are open; at once if they are.
+  void start_when_open(deferred_start& start) noexcept;
+  /// Whether `start` has waited, and now doesn't.
+  [[nodiscard]] bool try_remove(deferred_start& start) noexcept;
   /// Ends the starts that wait with the failure of the numbers, and wakes threads that wait.
   void refuse_all() noexcept;
 
  private:
   void build();
   [[nodiscard]] weft::device& device() const noexcept;
-  [[nodiscard]] persistent_run* take_open() noexcept;
+  [[nodiscard]] deferred_start* take_open() noexcept;
 
   group_state& group_;
   group_numbers& numbers_;
@@ -55,8 +55,8 @@ class epoch_barrier final : public completion {
   std::atomic<std::uint32_t> running_{0};  // starts of the graph whose signal has not returned
   std::mutex deferred_mutex_;
   std::atomic<std::uint32_t> deferred_count_{0};  // the length of the list; its writers hold the mutex
-  persistent_run* first_deferred_ = nullptr;
-  persistent_run** last_deferred_ = &first_deferred_;
+  deferred_start* first_deferred_ = nullptr;
+  deferred_start** last_deferred_ = &first_deferred_;
   graph graph_;
 };
 

@@ -14,7 +14,6 @@
 #include "coll/group_names.hpp"
 #include "coll/group_state.hpp"
 #include "coll/group_store.hpp"
-#include "coll/run.hpp"
 #include "weft/collectives.hpp"
 #include "weft/runtime.hpp"
 

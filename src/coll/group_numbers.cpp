@@ -5,7 +5,6 @@
 
 #include "coll/epoch_barrier.hpp"
 #include "coll/group_state.hpp"
-#include "coll/run.hpp"
 #include "weft/device.hpp"
 
 namespace weft::coll {
@@ -62,10 +61,10 @@ void group_numbers::refuse(std::string_view collective) const {
                           collective)};
 }
 
-void group_numbers::start_when_open(persistent_run& deferred) { barrier_->start_when_open(deferred); }
+void group_numbers::start_when_open(deferred_start& start) { barrier_->start_when_open(start); }
 
-bool group_numbers::try_remove(persistent_run& deferred) noexcept {
-  return barrier_ != nullptr && barrier_->try_remove(deferred);
+bool group_numbers::try_remove(deferred_start& start) noexcept {
+  return barrier_ != nullptr && barrier_->try_remove(start);
 }
 
 void group_numbers::fail(errc reason) noexcept {

@@ -19,7 +19,7 @@ namespace weft::coll {
 
 class epoch_barrier;
 class group_state;
-class persistent_run;
+class deferred_start;
 
 /// **Threads**: any call `end`, `is_open`, `fail`, `failure`, `try_remove` and `is_busy`; one at a time, which starts
 /// collectives, calls the others.
@@ -61,9 +61,9 @@ class group_numbers {
   [[noreturn]] void refuse(std::string_view collective) const;
 
   /// Starts a run once its numbers are open, in the order of numbers.
-  void start_when_open(persistent_run& deferred);
+  void start_when_open(deferred_start& start);
   /// Whether it was to be started so, and now isn't.
-  [[nodiscard]] bool try_remove(persistent_run& deferred) noexcept;
+  [[nodiscard]] bool try_remove(deferred_start& start) noexcept;
 
   /// The collective of this number is complete at this member.
   void end(std::uint64_t number) noexcept {
@@ -171,8 +171,6 @@ class start_numbers {
   }
   [[nodiscard]] std::uint64_t last() const noexcept { return last_; }
   [[nodiscard]] std::uint64_t comparison() const noexcept { return comparison_; }
-
-  persistent_run* next_deferred = nullptr;  // the link of `epoch_barrier`'s list
 
  private:
   std::uint64_t last_ = 0;

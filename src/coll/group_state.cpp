@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/group_state.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "coll/run.hpp"
 #include "core/door/door.hpp"
 #include "weft/runtime.hpp"
 
@@ -45,11 +43,11 @@ core::runtime_state& group_state::runtime_state_of(weft::runtime& owner) noexcep
 
 // Runs first: the last one enters the barrier before it ends.
 bool group_state::is_running() const noexcept {
-  return std::ranges::any_of(cache_.runs, [](const auto& each) { return each->is_running(); }) || numbers_.is_busy();
+  return (runs_ != nullptr && runs_->is_running()) || numbers_.is_busy();
 }
 
 void group_state::abandon() noexcept {
-  std::erase_if(cache_.runs, [](const auto& each) { return each->is_running(); });
+  if (runs_ != nullptr) runs_->abandon();
 }
 
 core::refused_memory group_state::check_memory(const const_buffer_ref& buffer) const noexcept {

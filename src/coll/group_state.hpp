@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member knows of a group, and the runs of its collectives that it keeps for the next ones.
+// What a member knows of a group, and the runs of its collectives.
 //
 // All groups share one matching engine of the library's own. The tag of a message has the group, the number of the
 // collective in it, and the label of the step.
@@ -15,6 +15,7 @@
 #include "coll/group_list.hpp"
 #include "coll/group_names.hpp"
 #include "coll/group_numbers.hpp"
+#include "coll/group_runs.hpp"
 #include "coll/node_map.hpp"
 #include "core/door/door.hpp"
 #include "weft/buffer.hpp"
@@ -25,20 +26,12 @@
 
 namespace weft::coll {
 
-class persistent_run;
-
 /// Settings of all groups of a runtime.
 struct group_settings {
   std::string_view algorithms;      // WEFT_COLL, or empty
   bool is_checked;                  // members compare their calls (checked.hpp)
   bool is_oversubscribed;           // ranks of the job are more than its processors
   std::uint32_t polls_before_wait;  // messages of members on other cores arrive within some calls of progress
-};
-
-/// Runs of a group's collectives, for calls of the same kind.
-struct run_cache {
-  std::vector<std::unique_ptr<persistent_run>> runs;
-  std::size_t next = 0;  // the next search begins there
 };
 
 class group_state {
@@ -92,8 +85,8 @@ class group_state {
   [[nodiscard]] bool is_running() const noexcept;
   /// Ends these collectives. **Threads**: one at a time; none waits for a collective of the group.
   void abandon() noexcept;
-  /// Runs for later calls. **Threads**: one at a time.
-  [[nodiscard]] run_cache& cache() noexcept { return cache_; }
+  /// The runs of its collectives; null before the first. **Threads**: one at a time.
+  [[nodiscard]] std::unique_ptr<group_runs>& runs() noexcept { return runs_; }
 
   /// The state that the door into core asks for.
   [[nodiscard]] static core::runtime_state& runtime_state_of(weft::runtime& owner) noexcept;
@@ -117,7 +110,7 @@ class group_state {
   std::unique_ptr<node_map> nodes_;
   std::unique_ptr<counter> arrived_;
   group_numbers numbers_;
-  run_cache cache_;
+  std::unique_ptr<group_runs> runs_;
   listed_group entry_;  // the last member
 };
 

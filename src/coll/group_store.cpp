@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "coll/run.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::coll {

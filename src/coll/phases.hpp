@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "coll/algorithm.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
 

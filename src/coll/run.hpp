@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 
+#include "coll/algorithm.hpp"
 #include "coll/blocking_run.hpp"
 #include "coll/checked.hpp"
+#include "coll/deferred_start.hpp"
 #include "coll/group_state.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
@@ -21,7 +23,7 @@
 
 namespace weft::coll {
 
-class persistent_run {
+class persistent_run final : public deferred_start {
  public:
   /// `owner`: the group, if it is to live as long; null for a run in the group's cache. **Errors**: std::bad_alloc.
   persistent_run(std::shared_ptr<group_state> owner, group_state& group, const algorithm& algorithm,
@@ -49,9 +51,7 @@ class persistent_run {
   /// Starts it once its number is free, and waits. **Errors**: of an operation that failed.
   void run();
 
-  [[nodiscard]] start_numbers& numbers() noexcept { return numbers_; }
-  /// A start that has waited for its number runs now, or ends with the error `refused`.
-  void release(errc refused) noexcept {
+  void release(errc refused) noexcept override {
     if (refused != errc::none) numbers_.abandon();
     graph_.release_held(refused);
   }
@@ -82,7 +82,6 @@ class persistent_run {
   bool is_built_ = false;                   // the graph
   std::unique_ptr<comparison> comparison_;  // null unless the group is checked
   std::uint64_t tag_ = 0;
-  start_numbers numbers_;
   weft::graph graph_;
 };
 

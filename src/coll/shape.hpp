@@ -5,14 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "weft/collectives.hpp"
 
 namespace weft::coll {
 
 class node_map;
-class schedule;
 
 // The input and the output of each operation:
 //   barrier         none
@@ -32,6 +30,11 @@ class schedule;
 //   output exscan          input: `block_bytes`; output: reduced over the ranks below; nothing at rank 0. In place: as
 //   scan
 using operation = collective_operation;
+
+[[nodiscard]] constexpr bool is_reduction(operation which) noexcept {
+  return which == operation::reduce || which == operation::allreduce || which == operation::reduce_scatter ||
+         which == operation::scan || which == operation::exscan;
+}
 
 /// Blocks of different sizes, by rank. Empty: all have `collective_args::block_bytes`, one behind the other.
 struct block_list {
@@ -60,20 +63,5 @@ struct collective_args {
   /// The nodes of the members; null if they all are on one, or each is alone on its own. The group's.
   const node_map* nodes = nullptr;
 };
-
-/// Writes the steps of this rank. **Errors**: std::bad_alloc.
-using algorithm_function = void (*)(schedule& out, const collective_args& args);
-
-/// An entry of the table of algorithms.
-struct algorithm {
-  std::string_view name;
-  coll::operation operation;
-  algorithm_function make;
-  /// Whether it can do this; null: always.
-  bool (*can)(const collective_args& args) = nullptr;
-};
-
-/// All algorithms, by operation.
-[[nodiscard]] std::span<const algorithm> algorithms() noexcept;
 
 }  // namespace weft::coll

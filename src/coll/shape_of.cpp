@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/collective_names.hpp"
 #include "coll/buffers.hpp"
-#include "coll/direct.hpp"
-#include "coll/step_buffers.hpp"
 #include "weft/error.hpp"
 
 namespace weft::coll {
@@ -17,212 +14,185 @@ void refuse_call(operation which, const std::string& why) {
 
 namespace {
 
-void check_memory(const collective::parts& call, const group_state& group) {
-  for (const const_buffer_ref& each : {call.in, const_buffer_ref{call.out}}) {
-    if (is_ordinary(each) && each.bytes() == 0) continue;
-    const core::refused_memory found = group.check_memory(each);
-    if (found.why != core::memory_refusal::none) [[unlikely]]
-      refuse_call(call.operation, fmt::format("{} (kind: {})", core::reason_of(found.why), found.kind));
-  }
-}
+std::uint64_t input_bytes(const collective::parts& call) noexcept { return call.in.bytes(); }
+std::uint64_t output_bytes(const collective::parts& call) noexcept { return call.out.bytes(); }
 
-void check_blocks(const collective::parts& call, const blocks& lists, const group_state& group, std::uint64_t bytes) {
+void check_blocks(const collective_args& args, const blocks& lists, std::uint64_t bytes) {
   if (lists.bytes.empty() && lists.offsets.empty()) return;
-  if (lists.bytes.size() != group.size() || lists.offsets.size() != group.size()) {
-    refuse_call(call.operation, fmt::format("{} sizes and {} offsets of blocks, but the group has {} members",
-                                            lists.bytes.size(), lists.offsets.size(), group.size()));
+  if (lists.bytes.size() != args.size || lists.offsets.size() != args.size) {
+    refuse_call(args.operation, fmt::format("{} sizes and {} offsets of blocks, but the group has {} members",
+                                            lists.bytes.size(), lists.offsets.size(), args.size));
   }
-  for (std::uint32_t member = 0; member < group.size(); ++member) {
+  for (std::uint32_t member = 0; member < args.size; ++member) {
     if (lists.offsets[member] > bytes || lists.bytes[member] > bytes - lists.offsets[member]) {
-      refuse_call(call.operation,
+      refuse_call(args.operation,
                   fmt::format("the block of member {} ({} bytes from {} on) leaves the buffer of {} bytes", member,
                               lists.bytes[member], lists.offsets[member], bytes));
     }
   }
 }
 
-void check_list(const collective::parts& call, const blocks& lists, const group_state& group) {
-  if (lists.bytes.size() != group.size())
-    refuse_call(call.operation,
-                fmt::format("{} blocks are given, but the group has {} members", lists.bytes.size(), group.size()));
+void check_list(const collective_args& args, const blocks& lists) {
+  if (lists.bytes.size() != args.size)
+    refuse_call(args.operation,
+                fmt::format("{} blocks are given, but the group has {} members", lists.bytes.size(), args.size));
 }
 
-// `whole` in as many blocks as there are members.
-std::uint64_t block_bytes_of(const collective::parts& call, std::uint64_t whole, const group_state& group) {
-  if (whole % group.size() != 0)
-    refuse_call(call.operation, fmt::format("{} bytes can't be {} blocks of one size", whole, group.size()));
-  return whole / group.size();
+// The bytes of a block, of which `whole` bytes have one for each member.
+std::uint64_t block_bytes_of(const collective_args& args, std::uint64_t whole) {
+  if (whole % args.size != 0)
+    refuse_call(args.operation, fmt::format("{} bytes can't be {} blocks of one size", whole, args.size));
+  return whole / args.size;
 }
 
-void check_same(const collective::parts& call, std::uint64_t a, std::uint64_t b) {
-  if (a == b) return;
-  const char* const hint = call.in.bytes() == 0 ? "; to work in place, write {} for the input" : "";
-  refuse_call(call.operation, fmt::format("input and output have {} and {} bytes, which have to fit{}", a, b, hint));
+void check_equal(const collective::parts& call, std::uint64_t given, std::uint64_t wanted) {
+  if (given == wanted) return;
+  const char* const hint = input_bytes(call) == 0 ? "; to work in place, write {} for the input" : "";
+  refuse_call(call.operation,
+              fmt::format("input and output have {} and {} bytes, which have to fit{}", given, wanted, hint));
 }
 
-// Only the root works in place. Another member that says so, with a buffer for it, has mistaken who the root is.
+// Only the root works in place. Another member that says so, with a buffer for it, is mistaken about the root.
 void refuse_inplace(const collective::parts& call, std::uint64_t bytes) {
   if (call.is_inplace && bytes != 0)
     refuse_call(call.operation, fmt::format("{{}} means in place, which only the root can be, member {}", call.root));
 }
 
-// The sizes of a collective, as this member gives them.
-void set_sizes(collective_args& args, const collective::parts& call, const group_state& group) {
-  const std::uint64_t input_bytes = call.in.bytes(), output_bytes = call.out.bytes();
-  const bool is_root = call.root == group.rank();
-  const bool has_lists = !call.in_blocks.bytes.empty() || !call.out_blocks.bytes.empty() || call.root_has_blocks;
-  args.root_has_list = call.root_has_blocks;
-  args.is_inplace = call.is_inplace;
-  switch (call.operation) {
-    case collective_operation::barrier: break;
-    case collective_operation::broadcast:
-      args.block_bytes = output_bytes;
+bool has_lists(const collective::parts& call) noexcept {
+  return !call.in_blocks.bytes.empty() || !call.out_blocks.bytes.empty() || call.root_has_blocks;
+}
+
+void set_whole(collective_args& args, const collective::parts& call) {
+  args.block_bytes = output_bytes(call);
+  if (!args.is_inplace) check_equal(call, input_bytes(call), output_bytes(call));
+}
+
+void set_reduce(collective_args& args, const collective::parts& call) {
+  const bool is_root = args.rank == args.root;
+  if (!is_root) refuse_inplace(call, output_bytes(call));
+  args.is_inplace = args.is_inplace && is_root;
+  args.block_bytes = args.is_inplace ? output_bytes(call) : input_bytes(call);
+  if (is_root && !args.is_inplace) check_equal(call, input_bytes(call), output_bytes(call));
+}
+
+void set_gather(collective_args& args, const collective::parts& call) {
+  const bool is_root = args.rank == args.root;
+  if (!is_root) refuse_inplace(call, output_bytes(call));
+  args.is_inplace = args.is_inplace && is_root;
+  if (has_lists(call)) {
+    if (is_root) check_list(args, call.out_blocks);
+    if (is_root && !args.is_inplace) check_equal(call, input_bytes(call), call.out_blocks.bytes[args.root]);
+    args.block_bytes = is_root ? 0 : input_bytes(call);
+    return;
+  }
+  args.block_bytes = is_root ? block_bytes_of(args, output_bytes(call)) : input_bytes(call);
+  if (is_root && !args.is_inplace) check_equal(call, input_bytes(call), args.block_bytes);
+}
+
+void set_scatter(collective_args& args, const collective::parts& call) {
+  const bool is_root = args.rank == args.root;
+  if (!is_root) refuse_inplace(call, input_bytes(call));
+  args.is_inplace = args.is_inplace && is_root;
+  if (has_lists(call)) {
+    if (is_root) check_list(args, call.in_blocks);
+    if (is_root && !args.is_inplace) check_equal(call, call.in_blocks.bytes[args.root], output_bytes(call));
+    args.block_bytes = is_root ? 0 : output_bytes(call);
+    return;
+  }
+  args.block_bytes = is_root ? block_bytes_of(args, input_bytes(call)) : output_bytes(call);
+  if (is_root && !args.is_inplace) check_equal(call, args.block_bytes, output_bytes(call));
+}
+
+void set_allgather(collective_args& args, const collective::parts& call) {
+  if (has_lists(call)) {
+    check_list(args, call.out_blocks);
+    if (!args.is_inplace) check_equal(call, input_bytes(call), call.out_blocks.bytes[args.rank]);
+    return;
+  }
+  args.block_bytes = block_bytes_of(args, output_bytes(call));
+  if (!args.is_inplace) check_equal(call, input_bytes(call), args.block_bytes);
+}
+
+void set_alltoall(collective_args& args, const collective::parts& call) {
+  // A list of the blocks to send says that the input is its own, also where that has no bytes.
+  args.is_inplace = args.is_inplace && call.in_blocks.bytes.empty() && call.in_blocks.offsets.empty();
+  if (has_lists(call)) {
+    check_list(args, call.out_blocks);
+    if (args.is_inplace) return;
+    check_list(args, call.in_blocks);
+    check_equal(call, call.in_blocks.bytes[args.rank], call.out_blocks.bytes[args.rank]);
+    return;
+  }
+  args.block_bytes = block_bytes_of(args, output_bytes(call));
+  if (!args.is_inplace) check_equal(call, input_bytes(call), output_bytes(call));
+}
+
+void set_reduce_scatter(collective_args& args, const collective::parts& call) {
+  const std::uint64_t blocks_bytes = args.is_inplace ? output_bytes(call) : input_bytes(call);
+  if (!call.out_blocks.bytes.empty()) {
+    check_blocks(args, call.out_blocks, blocks_bytes);
+    if (!args.is_inplace) check_equal(call, call.out_blocks.bytes[args.rank], output_bytes(call));
+    return;
+  }
+  args.block_bytes = block_bytes_of(args, blocks_bytes);
+  if (!args.is_inplace) check_equal(call, args.block_bytes, output_bytes(call));
+}
+
+// Sets the sizes of a collective, as this member gives them.
+void set_sizes(collective_args& args, const collective::parts& call) {
+  switch (args.operation) {
+    case operation::barrier: break;
+    case operation::broadcast:
+      args.block_bytes = output_bytes(call);
       args.is_inplace = false;
       break;
-    case collective_operation::allreduce:
-    case collective_operation::scan:
-    case collective_operation::exscan:
-      args.block_bytes = output_bytes;
-      if (!args.is_inplace) check_same(call, input_bytes, output_bytes);
-      break;
-    case collective_operation::reduce:
-      if (!is_root) refuse_inplace(call, output_bytes);
-      args.is_inplace = args.is_inplace && is_root;
-      args.block_bytes = args.is_inplace ? output_bytes : input_bytes;
-      if (is_root && !args.is_inplace) check_same(call, input_bytes, output_bytes);
-      break;
-    case collective_operation::gather:
-      if (!is_root) refuse_inplace(call, output_bytes);
-      args.is_inplace = args.is_inplace && is_root;
-      if (has_lists) {
-        if (is_root) check_list(call, call.out_blocks, group);
-        if (is_root && !args.is_inplace) check_same(call, input_bytes, call.out_blocks.bytes[call.root]);
-        args.block_bytes = is_root ? 0 : input_bytes;
-        break;
-      }
-      args.block_bytes = is_root ? block_bytes_of(call, output_bytes, group) : input_bytes;
-      if (is_root && !args.is_inplace) check_same(call, input_bytes, args.block_bytes);
-      break;
-    case collective_operation::scatter:
-      if (!is_root) refuse_inplace(call, input_bytes);
-      args.is_inplace = args.is_inplace && is_root;
-      if (has_lists) {
-        if (is_root) check_list(call, call.in_blocks, group);
-        if (is_root && !args.is_inplace) check_same(call, call.in_blocks.bytes[call.root], output_bytes);
-        args.block_bytes = is_root ? 0 : output_bytes;
-        break;
-      }
-      args.block_bytes = is_root ? block_bytes_of(call, input_bytes, group) : output_bytes;
-      if (is_root && !args.is_inplace) check_same(call, args.block_bytes, output_bytes);
-      break;
-    case collective_operation::allgather:
-      if (has_lists) {
-        check_list(call, call.out_blocks, group);
-        if (!args.is_inplace) check_same(call, input_bytes, call.out_blocks.bytes[group.rank()]);
-        break;
-      }
-      args.block_bytes = block_bytes_of(call, output_bytes, group);
-      if (!args.is_inplace) check_same(call, input_bytes, args.block_bytes);
-      break;
-    case collective_operation::alltoall:
-      // A list of what is sent says that the input is its own, also where that has no bytes.
-      args.is_inplace = args.is_inplace && call.in_blocks.bytes.empty() && call.in_blocks.offsets.empty();
-      if (has_lists) {
-        check_list(call, call.out_blocks, group);
-        if (args.is_inplace) break;
-        check_list(call, call.in_blocks, group);
-        check_same(call, call.in_blocks.bytes[group.rank()], call.out_blocks.bytes[group.rank()]);
-        break;
-      }
-      args.block_bytes = block_bytes_of(call, output_bytes, group);
-      if (!args.is_inplace) check_same(call, input_bytes, output_bytes);
-      break;
-    case collective_operation::reduce_scatter:
-      if (!call.out_blocks.bytes.empty()) {
-        check_blocks(call, call.out_blocks, group, args.is_inplace ? output_bytes : input_bytes);
-        if (!args.is_inplace) check_same(call, call.out_blocks.bytes[group.rank()], output_bytes);
-        break;
-      }
-      args.block_bytes =
-          args.is_inplace ? block_bytes_of(call, output_bytes, group) : block_bytes_of(call, input_bytes, group);
-      if (!args.is_inplace) check_same(call, args.block_bytes, output_bytes);
-      break;
+    case operation::allreduce:
+    case operation::scan:
+    case operation::exscan: set_whole(args, call); break;
+    case operation::reduce: set_reduce(args, call); break;
+    case operation::gather: set_gather(args, call); break;
+    case operation::scatter: set_scatter(args, call); break;
+    case operation::allgather: set_allgather(args, call); break;
+    case operation::alltoall: set_alltoall(args, call); break;
+    case operation::reduce_scatter: set_reduce_scatter(args, call); return;
   }
-  if (call.operation != collective_operation::reduce_scatter) {
-    check_blocks(call, call.in_blocks, group, input_bytes);
-    check_blocks(call, call.out_blocks, group, output_bytes);
+  check_blocks(args, call.in_blocks, input_bytes(call));
+  check_blocks(args, call.out_blocks, output_bytes(call));
+}
+
+void check_reduction(const collective_args& args, const collective::parts& call) {
+  const std::uint64_t element_bytes = args.element_bytes;
+  if (call.how.combine == nullptr) refuse_call(args.operation, "the reduction has no function");
+  for (const std::uint64_t each : call.out_blocks.bytes) {
+    if (element_bytes != 0 && each % element_bytes != 0)
+      refuse_call(args.operation,
+                  fmt::format("a block of {} bytes is no whole number of elements of {} bytes", each, element_bytes));
+  }
+  if (element_bytes == 0 || args.block_bytes % element_bytes != 0) {
+    refuse_call(args.operation,
+                fmt::format("{} bytes are no whole number of elements of {} bytes", args.block_bytes, element_bytes));
   }
 }
 
 }  // namespace
 
-collective_args make_args(const collective::parts& call, group_state& group) {
-  check_memory(call, group);
-  if (call.root >= group.size())
+void set_args(collective_args& args, const collective::parts& call) {
+  if (call.root >= args.size) {
     refuse_call(call.operation,
-                fmt::format("there is no member {}; the group has members 0 to {}", call.root, group.size() - 1));
-  collective_args args{.operation = call.operation,
-                       .rank = group.rank(),
-                       .size = group.size(),
-                       .root = call.root,
-                       .element_bytes = call.how.element_bytes,
-                       .is_commutative = call.how.is_commutative,
-                       .in_blocks = {call.in_blocks.bytes, call.in_blocks.offsets},
-                       .out_blocks = {call.out_blocks.bytes, call.out_blocks.offsets},
-                       .is_oversubscribed = group.settings().is_oversubscribed,
-                       .nodes = group.nodes()};
-  set_sizes(args, call, group);
-  refuse_large(call, args);
-  refuse_overlap(call, args);
-  const bool reduces = call.operation == collective_operation::reduce ||
-                       call.operation == collective_operation::allreduce ||
-                       call.operation == collective_operation::reduce_scatter ||
-                       call.operation == collective_operation::scan || call.operation == collective_operation::exscan;
-  if (reduces && call.how.combine == nullptr) refuse_call(call.operation, "the reduction has no function");
-  for (const std::uint64_t each : call.out_blocks.bytes) {
-    if (reduces && call.how.element_bytes != 0 && each % call.how.element_bytes != 0)
-      refuse_call(call.operation, fmt::format("a block of {} bytes is no whole number of elements of {} bytes", each,
-                                              call.how.element_bytes));
+                fmt::format("there is no member {}; the group has members 0 to {}", call.root, args.size - 1));
   }
-  if (reduces && (call.how.element_bytes == 0 || args.block_bytes % call.how.element_bytes != 0)) {
-    refuse_call(call.operation, fmt::format("{} bytes are no whole number of elements of {} bytes", args.block_bytes,
-                                            call.how.element_bytes));
-  }
-  return args;
-}
-
-bool make_direct_args(collective_args& args, const collective::parts& call, group_state& group,
-                      const collective_options& options) {
-  if (group.nodes() != nullptr) return false;
-  if (!options.algorithm.empty()) return false;
-  if (!group.settings().algorithms.empty() &&
-      !base::algorithm_in(group.settings().algorithms, name_of(call.operation)).empty())
-    return false;
   args.operation = call.operation;
-  args.rank = group.rank();
-  args.size = group.size();
-  args.is_oversubscribed = group.settings().is_oversubscribed;
-  if (call.operation == collective_operation::barrier) return true;
   args.root = call.root;
-  args.block_bytes = call.out.bytes();
   args.element_bytes = call.how.element_bytes;
   args.is_commutative = call.how.is_commutative;
-  if (!direct::can(args) || call.root >= group.size()) return false;
-  const auto is_usable = [&](const const_buffer_ref& each) {
-    return is_ordinary(each) && group.check_memory(each).why == core::memory_refusal::none;
-  };
-  if (!is_usable(call.out)) return false;
-  if (call.operation == collective_operation::broadcast) return true;  // its input is its output
-  if (!is_usable(call.in)) return false;
   args.is_inplace = call.is_inplace;
-  const bool is_whole =
-      args.element_bytes == args.block_bytes || (args.element_bytes != 0 && args.block_bytes % args.element_bytes == 0);
-  if (!is_whole || call.how.combine == nullptr) return false;
-  if (args.is_inplace) return true;
-  const auto from = reinterpret_cast<std::uintptr_t>(call.in.address());
-  const auto into = reinterpret_cast<std::uintptr_t>(call.out.address());
-  const bool overlap = from < into ? into - from < args.block_bytes : from - into < args.block_bytes;
-  return call.in.bytes() == args.block_bytes && !overlap;
+  args.in_blocks = {call.in_blocks.bytes, call.in_blocks.offsets};
+  args.out_blocks = {call.out_blocks.bytes, call.out_blocks.offsets};
+  args.root_has_list = call.root_has_blocks;
+  set_sizes(args, call);
+  refuse_large(call, args);
+  refuse_overlap(call, args);
+  if (is_reduction(args.operation)) check_reduction(args, call);
 }
 
 }  // namespace weft::coll

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/assertion.hpp"
+#include "coll/buffers.hpp"
 #include "core/door/door.hpp"
 #include "weft/error.hpp"
 #include "weft/memory.hpp"
@@ -50,10 +51,6 @@ void require(bool copied) {
 }
 
 }  // namespace
-
-bool is_ordinary(const const_buffer_ref& buffer) noexcept {
-  return buffer.memory() == nullptr || memory_copies::is_ordinary(*buffer.memory());
-}
 
 bool step_buffers::named_part::copy_out(std::uint64_t from, std::byte* to, std::size_t bytes) const noexcept {
   if (buffer.memory != nullptr) return memory_copies::out(*buffer.memory, buffer.address, offset + from, to, bytes);

@@ -16,9 +16,6 @@
 
 namespace weft::coll {
 
-/// Whether the buffer lies in ordinary memory.
-[[nodiscard]] bool is_ordinary(const const_buffer_ref& buffer) noexcept;
-
 class step_buffers {
  public:
   /// `steps` outlives this. **Errors**: std::bad_alloc.

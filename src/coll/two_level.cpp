@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assertion.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/choose.hpp"
 #include "coll/node_map.hpp"
 

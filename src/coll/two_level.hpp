@@ -6,16 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "coll/algorithm.hpp"
 #include "coll/phases.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
 
 namespace weft::coll {
-
-/// Whether the group has two levels: several nodes, and several members in one of them.
-[[nodiscard]] bool has_two_levels(const collective_args& args);
-/// And a reduction can combine the members of each node first.
-[[nodiscard]] bool can_reduce_on_two_levels(const collective_args& args);
 
 /// One rank's view of its node and of the leaders. The root leads its node, and the lowest member each other node.
 class two_levels {

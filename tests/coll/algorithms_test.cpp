@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/bytes.hpp"
 #include "coll/counts.hpp"
 #include "coll/some_nodes.hpp"

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/schedule.hpp"
 #include "coll/shape.hpp"
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/counts.hpp"
 #include "support/random_seed.hpp"
 

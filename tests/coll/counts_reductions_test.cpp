@@ -6,6 +6,7 @@
 #include <bit>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/counts.hpp"
 #include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/shape.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/test/local_job.hpp"

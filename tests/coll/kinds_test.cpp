@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/shape.hpp"
 #include "support/random_seed.hpp"
 #include "support/stored_message.hpp"

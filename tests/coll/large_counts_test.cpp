@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/counts.hpp"
 #include "coll/shape.hpp"
 #include "support/random_seed.hpp"

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/bytes.hpp"
 #include "coll/shape.hpp"
 #include "coll/some_nodes.hpp"

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/bytes.hpp"
 #include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/shape.hpp"
 
 namespace weft::test {

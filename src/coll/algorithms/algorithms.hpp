@@ -2,11 +2,21 @@
 // The algorithms, each in the file with its name.
 #pragma once
 
+#include <cstdint>
+
 #include "coll/shape.hpp"
 
 namespace weft::coll {
 
 class schedule;
+
+/// The members of a group whose ranks share cores, at most, for which the root sends to all others.
+inline constexpr std::uint32_t linear_members_max = 64;
+
+/// Whether the group has two levels: several nodes, and several members in one of them.
+[[nodiscard]] bool has_two_levels(const collective_args& args);
+/// Whether it has, and a reduction can combine the members of each node first.
+[[nodiscard]] bool can_reduce_on_two_levels(const collective_args& args);
 
 void dissemination_barrier(schedule& out, const collective_args& args);
 void linear_barrier(schedule& out, const collective_args& args);
