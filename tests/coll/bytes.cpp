@@ -7,9 +7,9 @@
 #include <map>
 #include <tuple>
 
-#include "coll/counts.hpp"
 #include "coll/expected.hpp"
 #include "coll/ordering.hpp"
+#include "coll/schedule/counts.hpp"
 
 namespace weft::coll::test {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/schedule.hpp"
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which algorithm a collective uses: what the call names comes before the setting, and that before the rules.
-#include "coll/choose.hpp"
+#include "coll/choose/choose.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/counts.hpp"
+#include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/counts.hpp"
+#include "coll/schedule/counts.hpp"
 #include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 

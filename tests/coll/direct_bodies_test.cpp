@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short collectives without a graph give what they are to give, by the bodies for ranks with cores of their own and by
 // those for ranks that share cores, whatever this machine has.
-#include "coll/direct.hpp"
+#include "coll/run/direct.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "coll/group_store.hpp"
+#include "coll/group/group_store.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

@@ -9,9 +9,9 @@
 #include <tuple>
 #include <vector>
 
-#include "coll/choose.hpp"
-#include "coll/counts.hpp"
-#include "coll/direct_bodies.hpp"
+#include "coll/algorithms/direct_bodies.hpp"
+#include "coll/choose/choose.hpp"
+#include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 
 namespace weft::coll {

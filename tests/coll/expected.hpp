@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
 
 namespace weft::coll::test {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
 #include "core/runtime/runtime_state.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of groups: given once, and again only where no member has a group of that name.
-#include "coll/group_names.hpp"
+#include "coll/group/group_names.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "coll/group_store.hpp"
+#include "coll/group/group_store.hpp"
 #include "support/random_seed.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

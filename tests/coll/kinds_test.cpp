@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
 #include "support/random_seed.hpp"
 #include "support/stored_message.hpp"
 #include "weft/test/local_job.hpp"

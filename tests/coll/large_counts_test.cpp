@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/counts.hpp"
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
+#include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "coll/blocks.hpp"
-#include "coll/choose.hpp"
-#include "coll/schedule.hpp"
+#include "coll/choose/choose.hpp"
+#include "coll/schedule/blocks.hpp"
+#include "coll/schedule/schedule.hpp"
 #include "support/waiting.hpp"
 #include "weft/collectives.hpp"
 #include "weft/test/local_job.hpp"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "coll/algorithms/table.hpp"
+#include "coll/args/collective_args.hpp"
 #include "coll/bytes.hpp"
-#include "coll/shape.hpp"
 #include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 #include "support/waiting.hpp"

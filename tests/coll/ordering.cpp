@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "coll/counts.hpp"
+#include "coll/schedule/counts.hpp"
 
 namespace weft::coll::test {
 

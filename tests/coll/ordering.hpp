@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll::test {
 

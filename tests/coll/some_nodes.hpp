@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "coll/node_map.hpp"
+#include "coll/args/node_map.hpp"
 
 namespace weft::coll::test {
 

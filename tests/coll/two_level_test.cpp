@@ -5,9 +5,9 @@
 #include <bit>
 #include <vector>
 
-#include "coll/choose.hpp"
-#include "coll/counts.hpp"
-#include "coll/node_map.hpp"
+#include "coll/args/node_map.hpp"
+#include "coll/choose/choose.hpp"
+#include "coll/schedule/counts.hpp"
 #include "coll/some_nodes.hpp"
 #include "support/random_seed.hpp"
 

@@ -2,7 +2,7 @@
 // The argument of terminations, simulated in one thread by a seed that is printed: messages take their time and
 // overtake each other, members become active again, and read their counts in each wave one after the other, in any
 // order.
-#include "coll/waves.hpp"
+#include "coll/termination/waves.hpp"
 
 #include <gtest/gtest.h>
 

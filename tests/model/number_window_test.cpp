@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The window of free numbers of a group's collectives, under the explorer: one thread enters each barrier, it sees the
 // collectives of the epoch, and a number that is open has a count that was set again.
-#include "coll/number_window.hpp"
+#include "coll/group/number_window.hpp"
 
 #include <gtest/gtest.h>
 

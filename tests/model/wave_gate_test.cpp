@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gate of a termination's waves, under the explorer: a wave that waits for work is released exactly once, by the
 // end of the last piece, and the thread that drives it then sees the work of all threads.
-#include "coll/wave_gate.hpp"
+#include "coll/termination/wave_gate.hpp"
 
 #include <gtest/gtest.h>
 

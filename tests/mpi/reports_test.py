@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# subject: src/mpi src/core/runtime src/coll/group_report.cpp programs/weft-mpicc
+# subject: src/mpi src/core/runtime src/coll/group/group_report.cpp programs/weft-mpicc
 # not under sanitizers, which a C compiler's programs would need, too
 """Programs of MPI that stand still: reports have functions, communicators and ranks of MPI, no words of the library's."""
 

@@ -90,7 +90,8 @@ MUST_CHOOSE = {
     "blocking": ["^blocking[.]"], "graph": ["^graph[.]", "^coll[.]", "^coro[.]", "process-collectives_allocate"],
     "boot": ["^boot[.]", "process-boot", "process-am"], "coro": ["^coro[.]", "^stress[.]coro[.]", "^misuse[.]coro[.]"],
     "coll": ["^coll[.]", "^mpi[.]", "process-collectives_by_seeds", "process-collectives_allocate", "process-deaths"],
-    "coll/algorithms": ["^coll[.]", "^mpi[.]", "process-collectives_by_seeds"],
+    **{f"coll/{room}": ["^coll[.]", "^mpi[.]", "process-collectives_by_seeds"] for room in (
+        "args", "schedule", "algorithms", "choose", "levels", "group", "run", "termination")},
     "fiber": ["^fiber[.]", "^misuse[.]fiber[.]", "process-forked"],
     "core/api": ["core[.]api[.]", *OF_PROCESSES], "core/device": ["core[.]device[.]", *OF_PROCESSES],
     "core/door": ["^fiber[.]", "^graph[.]", "^blocking[.]", *OF_PROCESSES],

@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "coll/algorithms/table.hpp"
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
 
 namespace weft::test {
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# subject: programs/weft-run src/core/runtime src/coll/group_report.cpp tests/process/stuck.cpp
+# subject: programs/weft-run src/core/runtime src/coll/group/group_report.cpp tests/process/stuck.cpp
 # stages: release asan
 """A job that stands still says what its ranks wait for."""
 

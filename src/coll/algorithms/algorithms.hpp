@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "coll/shape.hpp"
+#include "coll/args/collective_args.hpp"
 
 namespace weft::coll {
 

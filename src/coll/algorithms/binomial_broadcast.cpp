@@ -7,8 +7,8 @@
 #include <bit>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ranks.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/ranks.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

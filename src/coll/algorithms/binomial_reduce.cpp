@@ -7,10 +7,10 @@
 // operation that is not commutative and another root than rank 0.
 #include <bit>
 
-#include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ordered.hpp"
-#include "coll/ranks.hpp"
+#include "coll/schedule/accumulator.hpp"
+#include "coll/schedule/ordered.hpp"
+#include "coll/schedule/ranks.hpp"
 
 namespace weft::coll {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/blocks.hpp"
+#include "coll/schedule/blocks.hpp"
 
 namespace weft::coll {
 

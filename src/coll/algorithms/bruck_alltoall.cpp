@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/blocks.hpp"
+#include "coll/schedule/blocks.hpp"
 
 namespace weft::coll {
 

@@ -3,8 +3,8 @@
 //
 // Cost, n ranks, m bytes in s segments: n + s - 2 rounds, (n - 1) s messages, (n - 1) m bytes; a rank sends m.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ranks.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/ranks.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

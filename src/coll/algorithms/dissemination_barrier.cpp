@@ -4,8 +4,8 @@
 //
 // Cost, n ranks: ceil(log2 n) rounds, n ceil(log2 n) messages of no bytes.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ranks.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/ranks.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

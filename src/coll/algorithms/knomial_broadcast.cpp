@@ -5,8 +5,8 @@
 // Cost, n ranks, m bytes: 3 log4 n rounds for powers of 4 (and at most 3 ceil(log4 n)), n - 1 messages, (n - 1) m
 // bytes; the root sends as many messages as there are rounds.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ranks.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/ranks.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

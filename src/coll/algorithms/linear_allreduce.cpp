@@ -3,9 +3,9 @@
 // others waits for one message alone, which is best where ranks share cores.
 //
 // Cost, n ranks, m bytes: 2 (n - 1) rounds, 2 (n - 1) messages, 2 (n - 1) m bytes; rank 0 reduces n - 1 times.
-#include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ordered.hpp"
+#include "coll/schedule/accumulator.hpp"
+#include "coll/schedule/ordered.hpp"
 
 namespace weft::coll {
 

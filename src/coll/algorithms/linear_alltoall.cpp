@@ -5,7 +5,7 @@
 // Cost, n ranks, m bytes a block: n - 1 rounds, n (n - 1) messages, n (n - 1) m bytes; in place each rank holds
 // (n - 1) m.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/blocks.hpp"
+#include "coll/schedule/blocks.hpp"
 
 namespace weft::coll {
 

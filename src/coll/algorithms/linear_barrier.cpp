@@ -4,7 +4,7 @@
 //
 // Cost, n ranks: 2 (n - 1) rounds, 2 (n - 1) messages of no bytes.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

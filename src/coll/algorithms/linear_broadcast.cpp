@@ -4,8 +4,8 @@
 //
 // Cost, n ranks, m bytes: 1 round, n - 1 messages, (n - 1) m bytes; the root sends them all.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ranks.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/ranks.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

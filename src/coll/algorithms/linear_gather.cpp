@@ -3,7 +3,7 @@
 //
 // Cost, n ranks, m bytes a block: n - 1 rounds, n - 1 messages, (n - 1) m bytes.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/blocks.hpp"
+#include "coll/schedule/blocks.hpp"
 
 namespace weft::coll {
 

@@ -2,9 +2,9 @@
 // Reduce at the root, to which all others send: first those above it, then those below it, each from the nearest on.
 //
 // Cost, n ranks, m bytes: n - 1 rounds, n - 1 messages, (n - 1) m bytes; the root reduces n - 1 times.
-#include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/ordered.hpp"
+#include "coll/schedule/accumulator.hpp"
+#include "coll/schedule/ordered.hpp"
 
 namespace weft::coll {
 

@@ -3,7 +3,7 @@
 //
 // Cost, n ranks, m bytes: n - 1 rounds, n - 1 messages, (n - 1) m bytes; each rank reduces once and holds m.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

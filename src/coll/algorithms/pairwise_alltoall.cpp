@@ -10,7 +10,7 @@
 #include <bit>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/blocks.hpp"
+#include "coll/schedule/blocks.hpp"
 
 namespace weft::coll {
 

@@ -6,8 +6,8 @@
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: 2 k rounds, and 2 more if r > 0;
 // 2 (2^k k + r) messages; 2 (2^k - 1 + r) m bytes; a rank sends 2 (1 - 2^-k) m, and m more in a pair.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/halving.hpp"
-#include "coll/ordered.hpp"
+#include "coll/schedule/halving.hpp"
+#include "coll/schedule/ordered.hpp"
 
 namespace weft::coll {
 

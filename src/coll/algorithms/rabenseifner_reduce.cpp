@@ -6,8 +6,8 @@
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: 2 k rounds, and 1 more if r > 0;
 // 2^k (k + 1) - 1 + r messages; (2^k - 1 + k / 2 + r) m bytes; a rank sends at most (3 / 2 - 2^-k) m.
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/halving.hpp"
-#include "coll/ordered.hpp"
+#include "coll/schedule/halving.hpp"
+#include "coll/schedule/ordered.hpp"
 
 namespace weft::coll {
 

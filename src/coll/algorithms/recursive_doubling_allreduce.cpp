@@ -5,10 +5,10 @@
 //
 // Cost, n ranks, 2^k the largest power of two that is no more, r = n - 2^k, m bytes: k rounds, and 2 more if r > 0;
 // 2^k k + 2 r messages, as many times m bytes; a rank sends k m, and m more in a pair.
-#include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/fold.hpp"
-#include "coll/ordered.hpp"
+#include "coll/schedule/accumulator.hpp"
+#include "coll/schedule/fold.hpp"
+#include "coll/schedule/ordered.hpp"
 
 namespace weft::coll {
 

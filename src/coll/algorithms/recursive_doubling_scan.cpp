@@ -7,7 +7,7 @@
 #include <array>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

@@ -10,11 +10,11 @@
 // r > 0; 2^k k + 2 r messages; (2^k - 1 + r) n b + r b bytes; a rank sends at most n b (1 - 2^-k) for powers of two.
 #include <vector>
 
-#include "coll/accumulator.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/fold.hpp"
-#include "coll/ordered.hpp"
-#include "coll/ranks.hpp"
+#include "coll/schedule/accumulator.hpp"
+#include "coll/schedule/fold.hpp"
+#include "coll/schedule/ordered.hpp"
+#include "coll/schedule/ranks.hpp"
 
 namespace weft::coll {
 

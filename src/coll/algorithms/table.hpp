@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "coll/algorithm.hpp"
+#include "coll/schedule/algorithm.hpp"
 
 namespace weft::coll {
 

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/schedule.hpp"
+#include "coll/schedule/schedule.hpp"
 
 namespace weft::coll {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "coll/group_store.hpp"
+#include "coll/group/group_store.hpp"
 #include "misuse/coll/outcome.hpp"
 #include "weft/test/local_job.hpp"
 
