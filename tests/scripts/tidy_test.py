@@ -265,7 +265,14 @@ class Layers(Checks):
                         src__core__door__a_hpp='#include "core/wait/b.hpp"\n',
                         src__core__wait__b_hpp='#include "core/device/device_state.hpp"\n',
                         src__core__device__device_state_hpp="")
-        self.assert_one("unknown room 'attic'", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
+        self.assert_one("unknown room 'attic' of core", src__core__attic__a_hpp='#include "core/api/a.hpp"\n')
+
+    def test_a_room_of_collectives_uses_those_before_it(self):
+        self.assertEqual(self.findings(src__coll__run__a_cpp='#include "coll/group/a.hpp"\n'), [])
+        self.assert_one("room 'group' of coll stands below 'run'", src__coll__group__a_cpp='#include "coll/run/a.hpp"\n')
+        self.assert_one("unknown room 'attic' of coll", src__coll__attic__a_hpp='#include "coll/run/a.hpp"\n')
+        self.assert_one("above core only core/door/ may be included",
+                        src__coll__run__a_cpp='#include "core/wait/a.hpp"\n')
 
     def test_the_build_makes_the_layers_and_rooms_that_are_known(self):
         below = {"src__base__a_hpp": "", "src__boot__a_hpp": ""}

@@ -9,8 +9,12 @@ from checks.finding import Finding
 LAYERS = ["base", "boot", "net", "core", "blocking", "graph", "coro", "coll", "fiber", "mpi"]
 # Layers over include/ alone, as a user's program is.
 OUTSIDE = ["mpi"]
-# The rooms of core, likewise.
-ROOMS = ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api", "door"]
+# The rooms of a layer, likewise.
+ROOMS = {
+    "core": ["memory", "message", "matching", "operation", "device", "wait", "runtime", "protocol", "progress", "fast", "api",
+             "door"],
+    "coll": ["args", "schedule", "algorithms", "choose", "levels", "group", "run", "termination"],
+}
 # The sources of core that include headers of rooms above their own, and which. The list only shrinks.
 UPWARD = {
     "src/core/device/device_state.cpp": ["runtime/runtime_state.hpp"],
@@ -112,11 +116,9 @@ def _layer_problem(file, parts, target):
             return f"in net/ only {TRANSPORT_TABLE} names transports"
         if parts[2] != to[1]:
             return f"transport '{parts[2]}' may not use transport '{to[1]}'"
-    if layer == "core":
-        return _room_problem(file, parts, to)
     if to[0] == "core" and to[1] != DOOR and LAYERS.index(layer) > LAYERS.index("core"):
         return "above core only core/door/ may be included"
-    return None
+    return _room_problem(file, parts, to) if layer in ROOMS else None
 
 
 def through_the_door(root, files):
@@ -135,10 +137,11 @@ def through_the_door(root, files):
 
 
 def as_built(root):
-    """The build makes the layers, and core's rooms, that the lists above name, in their order."""
+    """The build makes the layers, and their rooms, that the lists above name, in their order."""
     findings = []
     for file, call, known in (("src/CMakeLists.txt", r"add_subdirectory\((\w+)\)", LAYERS),
-                              ("src/core/CMakeLists.txt", r"\bROOMS((?:\s+[a-z]+)+)\s", ROOMS)):
+                              *((f"src/{layer}/CMakeLists.txt", r"\bROOMS((?:\s+[a-z]+)+)\b", rooms)
+                                for layer, rooms in ROOMS.items())):
         path = root / file
         if not path.is_file():
             continue
@@ -150,13 +153,14 @@ def as_built(root):
 
 
 def _room_problem(file, parts, to):
-    room = parts[2] if len(parts) > 3 else None
-    if room not in ROOMS:
-        return f"unknown room '{room}' of core: name it in ROOMS of tools/checks/layers.py"
-    if to[0] != "core" or to[1] not in ROOMS:
+    layer, room = parts[1], parts[2] if len(parts) > 3 else None
+    rooms = ROOMS[layer]
+    if room not in rooms:
+        return f"unknown room '{room}' of {layer}: name it in ROOMS of tools/checks/layers.py"
+    if to[0] != layer or to[1] not in rooms:
         return None
-    if ROOMS.index(to[1]) > ROOMS.index(room) and "/".join(to[1:]) not in UPWARD.get(file, []):
-        return f"room '{room}' of core stands below '{to[1]}'"
+    if rooms.index(to[1]) > rooms.index(room) and "/".join(to[1:]) not in UPWARD.get(file, []):
+        return f"room '{room}' of {layer} stands below '{to[1]}'"
     return None
 
 
