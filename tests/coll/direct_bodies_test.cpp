@@ -124,7 +124,7 @@ TEST_P(direct_collectives, end_no_barrier_before_all_members_have_begun_it) {
 }
 
 INSTANTIATE_TEST_SUITE_P(each, direct_collectives, testing::Bool(),
-                         [](const auto& of) { return of.param ? "crowded" : "apart"; });
+                         [](const auto& of) { return of.param ? "oversubscribed" : "apart"; });
 
 }  // namespace
 }  // namespace weft::coll

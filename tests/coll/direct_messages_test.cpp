@@ -110,7 +110,7 @@ TEST(messages_of_direct_bodies, are_those_of_the_schedules_whichever_members_tak
         ASSERT_TRUE(direct::can(of));
         compare(of, random);
         ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
-                                        << " members, root " << of.root << ", crowded: " << is_oversubscribed;
+                                        << " members, root " << of.root << ", oversubscribed: " << is_oversubscribed;
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the buffers of one member of a collective may not be.
+// The buffers of one member of a collective: too large ones, and an input and output that overlap, are refused.
 #pragma once
 
 #include "coll/args/collective_args.hpp"

@@ -38,7 +38,7 @@ void check_list(const collective_args& args, const blocks& lists) {
                 fmt::format("{} blocks are given, but the group has {} members", lists.bytes.size(), args.size));
 }
 
-// The bytes of a block, of which `whole` bytes have one for each member.
+// The bytes of a block if `whole` bytes are a block for each member.
 std::uint64_t block_bytes_of(const collective_args& args, std::uint64_t whole) {
   if (whole % args.size != 0)
     refuse_call(args.operation, fmt::format("{} bytes can't be {} blocks of one size", whole, args.size));

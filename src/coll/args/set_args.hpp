@@ -12,8 +12,8 @@ namespace weft::coll {
 /// **Errors**: invalid_argument, always, with the operation and `why`.
 [[noreturn]] void refuse_call(operation which, const std::string& why);
 
-/// Sets what the call of a member says. `args` has the rank and size of this member and group. **Errors**:
-/// invalid_argument for buffers, sizes and a root that are wrong; std::bad_alloc.
+/// Sets the arguments that the call of a member names. `args` has the rank and size of this member and group.
+/// **Errors**: invalid_argument for buffers, sizes and a root that are wrong; std::bad_alloc.
 void set_args(collective_args& args, const collective::parts& call);
 
 }  // namespace weft::coll

@@ -23,7 +23,7 @@ namespace coll {
 
 namespace {
 
-// What a member says of itself before a split.
+// The arguments of one member of a split, which all members learn.
 struct split_request {
   std::int64_t key;
   std::uint32_t colour;

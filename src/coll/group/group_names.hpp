@@ -27,7 +27,7 @@ struct group_name {
   std::uint32_t leader = own_leader;
   std::uint32_t number = 0;
 
-  /// That of a name which callers give.
+  /// The name of a group to which callers give this one.
   [[nodiscard]] static group_name given(std::uint32_t name) noexcept {
     return {given_leader + (name >> number_bits), name & ((1U << number_bits) - 1)};
   }

@@ -81,7 +81,7 @@ class group_numbers {
     // [numbers.failure] acquire <- [numbers.fail]
     return failure_.load(std::memory_order_acquire);
   }
-  /// Whether a barrier is under way. Behind the runs that it waits for.
+  /// Whether a barrier is under way. It ends after the runs that it waits for.
   [[nodiscard]] bool is_busy() const noexcept;
 
   /// The name of the group.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member knows of a group, and the runs of its collectives.
+// A group, as one member knows it, and the runs of its collectives.
 //
 // All groups share one matching engine of the library's own. The tag of a message has the group, the number of the
 // collective in it, and the label of the step.

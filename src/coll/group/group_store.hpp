@@ -23,7 +23,7 @@ class group_store {
   group_store(const group_store&) = delete;
   group_store& operator=(const group_store&) = delete;
 
-  /// That of a runtime, which the first call makes. **Errors**: std::bad_alloc.
+  /// The store of a runtime, which the first call makes. **Errors**: std::bad_alloc.
   [[nodiscard]] static group_store& instance(weft::runtime& owner);
 
   /// All ranks of the job, through the default device.

@@ -41,7 +41,7 @@ class basic_number_window {
   [[nodiscard]] static constexpr std::uint64_t next(std::uint64_t number) noexcept {
     return number + (is_before_barrier(number) ? 2 : 1);
   }
-  /// That of the barrier of this epoch.
+  /// The number of the barrier of this epoch.
   [[nodiscard]] static constexpr std::uint64_t barrier_number(std::uint64_t epoch) noexcept {
     return (epoch + 1) * epoch_numbers - 1;
   }

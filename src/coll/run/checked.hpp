@@ -20,7 +20,7 @@
 
 namespace weft::coll {
 
-/// What members compare. Words, so that two are equal if their bytes are.
+/// The call of a member, which members compare. It has no padding: two are equal if their bytes are.
 struct compared_call {
   std::uint32_t operation = 0;
   std::uint32_t algorithm = 0;  // its index in the table

@@ -24,7 +24,7 @@ class step_buffers {
   /// The buffers of the next run. The first ones in other than ordinary memory allocate. **Errors**: std::bad_alloc.
   void use(const const_buffer_ref& input, const buffer_ref& output);
 
-  /// What a send reads, or a receive writes. **Threads**: any.
+  /// The buffer that a send reads, or a receive writes. **Threads**: any.
   [[nodiscard]] const_buffer_ref read(const step& step) noexcept;
   [[nodiscard]] buffer_ref written(const step& step) noexcept;
   /// Carries out a reduction, or a copy. **Threads**: any. **Errors**: memory_failed; std::bad_alloc.

@@ -24,7 +24,7 @@ std::uint64_t key_of(std::uint32_t from, std::uint32_t label) { return std::uint
 
 using lowest_first = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
 
-// One rank on its way through its schedule.
+// One rank that goes through its schedule.
 struct runner {
   const schedule* steps = nullptr;
   std::vector<std::uint32_t> left;          // the number of steps before each that have not run

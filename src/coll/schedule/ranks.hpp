@@ -24,7 +24,7 @@ namespace weft::coll {
   return static_cast<std::uint32_t>(std::bit_width(size - 1));
 }
 
-/// The block of `rank` in a place with a block for each rank.
+/// The block of `rank` in a buffer with a block for each rank.
 [[nodiscard]] inline part block_of(location buffer, const collective_args& args, const block_list& blocks,
                                    std::uint32_t rank) noexcept {
   if (blocks.bytes.empty()) return {buffer, rank * args.block_bytes, args.block_bytes};

@@ -20,7 +20,7 @@ enum class location : std::uint8_t {
   temporary,  // `schedule::temporary_bytes` bytes of each run
 };
 
-/// Bytes `offset` to `offset + bytes - 1` of a place.
+/// Bytes `offset` to `offset + bytes - 1` of one memory.
 struct part {
   coll::location location = coll::location::temporary;
   std::uint64_t offset = 0;
