@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, plainness, prepositions, words  # noqa: E402
+from checks import algorithms, atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, plainness, prepositions, words  # noqa: E402
 from checks.finding import Finding  # noqa: E402
 
 
@@ -82,7 +82,7 @@ def check(root, files=None):
             for name, definitions in atomics.labels_of(file, text).items():
                 labels.setdefault(name, []).extend(definitions)
     findings += plainness.findings(root, texts) + prepositions.findings(root, texts) + members.findings(root, texts)
-    return findings + atomics.partners(labels)
+    return findings + atomics.partners(labels) + algorithms.findings(texts)
 
 
 def main():
@@ -100,6 +100,7 @@ def main():
         plainness.lower(root, texts)
         prepositions.lower(root, texts)
         members.lower(root, texts)
+        algorithms.make(root, {file: (root / file).read_text() for file in files if file.endswith((".cpp", ".hpp"))})
     findings = format_findings(root, [file for file in files if file.endswith((".cpp", ".hpp"))], arguments.fix)
     if not arguments.fix:
         findings += check(root, files) + file_checks.licenses(root, files)

@@ -97,7 +97,7 @@ std::string routes_of(const runtime& rt, const coll::schedule& steps) {
 std::string explanation(runtime& rt, const coll::collective_args& args, std::string_view setting) {
   const coll::choice chosen = coll::choose(args, {}, setting);
   coll::schedule mine;
-  chosen.algorithm->make(mine, args);
+  chosen.algorithm->function(mine, args);
   std::string out =
       fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(args), chosen.algorithm->name, coll::reason_of(chosen));
   const bool is_set = !base::algorithm_in(setting, name_of(args.operation)).empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names of collective operations and of their algorithms, for the setting that chooses algorithms (WEFT_COLL). The
-// algorithms themselves are in src/coll, whose table is asserted to have these names.
+// algorithms themselves are in src/coll, of whose table (coll/algorithms/table.cpp) these rows are made.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@ struct collective_name {
 };
 
 inline constexpr std::array collective_names{
+    // Made of the table by tools/tidy.py --fix:
     collective_name{"barrier", "dissemination"},
     collective_name{"barrier", "linear"},
     collective_name{"barrier", "tree"},
@@ -53,6 +54,7 @@ inline constexpr std::array collective_names{
     collective_name{"scan", "recursive-doubling"},
     collective_name{"exscan", "linear"},
     collective_name{"exscan", "recursive-doubling"},
+    // End of what is made.
 };
 
 /// Why `text` is no list as in `allreduce:ring,broadcast:binomial`; empty if it is one. Each operation may be named

@@ -213,7 +213,7 @@ std::string check(const algorithm& which, std::span<const collective_args> of, s
   std::vector<schedule> schedules(of.size());
   std::vector<rank_bytes> bytes(of.size());
   for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
-    which.make(schedules[rank], of[rank]);
+    which.function(schedules[rank], of[rank]);
     bytes[rank] = {all.in[rank], all.before[rank]};
   }
   if (const counts counted = count(schedules); !counted.wrong.empty()) return counted.wrong;

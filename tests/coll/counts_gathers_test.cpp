@@ -138,7 +138,7 @@ TEST(coll_counts_gathers, are_those_of_the_literature) {
     ASSERT_NE(which, nullptr) << each.name;
     for (const std::uint32_t n : sizes(each.of(1024).messages)) {
       const collective_args of{.operation = each.kind, .size = n, .block_bytes = block_bytes, .element_bytes = 8};
-      if (which->can != nullptr && !which->can(of)) continue;
+      if (!which->can(of)) continue;
       SCOPED_TRACE(testing::Message() << name_of(each.kind) << ' ' << each.name << ", " << n << " ranks");
       expect_costs(*which, of, each.of(n));
       if (testing::Test::HasFailure()) return;
@@ -174,7 +174,7 @@ TEST(coll_counts_gathers, pairwise_alltoall_in_place_takes_at_most_one_round_mor
     EXPECT_EQ(counted.rounds, std::has_single_bit(n) ? n - 1 : n) << n;
     EXPECT_EQ(counted.messages, std::uint64_t{n} * (n - 1)) << n;
     schedule one;
-    find(operation::alltoall, "pairwise")->make(one, of);
+    find(operation::alltoall, "pairwise")->function(one, of);
     EXPECT_LE(one.temporary_bytes(), block_bytes + 64) << n;
   }
 }
@@ -192,7 +192,7 @@ TEST(coll_counts_gathers, blocks_of_0_bytes_are_no_messages) {
                                .size = n,
                                .in_blocks = {bytes, offsets},
                                .out_blocks = {bytes, offsets}};
-      find(operation::alltoall, name)->make(all[rank], of);
+      find(operation::alltoall, name)->function(all[rank], of);
     }
     const counts counted = count(all);
     EXPECT_EQ(counted.wrong, "");

@@ -57,7 +57,7 @@ schedule body_of(const collective_args& of) {
 
 schedule schedule_of(const collective_args& of) {
   schedule out;
-  choose(of, {}, {}).algorithm->make(out, of);
+  choose(of, {}, {}).algorithm->function(out, of);
   return out;
 }
 

@@ -26,7 +26,7 @@ struct extents {
 extents extents_of(const algorithm& which, collective_args of, std::uint32_t rank) {
   of.rank = rank;
   schedule steps;
-  which.make(steps, of);
+  which.function(steps, of);
   extents out;
   for (const step& each : steps.steps()) {
     for (const part& one : {each.from, each.into}) {
@@ -43,7 +43,7 @@ TEST(coll_counts, grow_with_blocks_beyond_32_bits) {
   for (const algorithm& each : algorithms()) {
     for (std::uint32_t size = 1; size <= 9; ++size) {
       collective_args of{.operation = each.operation, .size = size, .block_bytes = small_block, .element_bytes = 8};
-      if (each.can != nullptr && !each.can(of)) continue;
+      if (!each.can(of)) continue;
       collective_args large = of;
       large.block_bytes <<= shift;
       const counts few = count(each, of), many = count(each, large);

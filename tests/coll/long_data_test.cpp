@@ -123,7 +123,7 @@ TEST(long_data_in_schedules, is_never_held_in_between) {
         const coll::choice chosen = coll::choose(of, {}, {});
         for (of.rank = 0; of.rank < size; ++of.rank) {
           coll::schedule steps;
-          chosen.algorithm->make(steps, of);
+          chosen.algorithm->function(steps, of);
           SCOPED_TRACE(coll::text_of(of) + ": " + std::string{chosen.algorithm->name});
           std::uint64_t copied = 0;
           for (const coll::step& each : steps.steps()) {

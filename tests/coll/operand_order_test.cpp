@@ -55,7 +55,7 @@ void for_each_args(const algorithm& which, std::mt19937& random, const Body& bod
                            .block_bytes = elements * 8,
                            .element_bytes = 8,
                            .nodes = &nodes};
-        if (which.can != nullptr && !which.can(of)) continue;
+        if (!which.can(of)) continue;
         std::vector<collective_args> all(size, of);
         for (std::uint32_t rank = 0; rank < size; ++rank) {
           all[rank].rank = rank;

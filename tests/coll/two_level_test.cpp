@@ -97,7 +97,7 @@ counts between_nodes(const collective_args& of) {
   collective_args mine = of;
   for (mine.rank = 0; mine.rank < of.size; ++mine.rank) {
     schedule steps;
-    two_level(of.operation).make(steps, mine);
+    two_level(of.operation).function(steps, mine);
     for (const step& each : steps.steps()) {
       if (each.action != action::send || of.nodes->node_of(each.peer) == of.nodes->node_of(mine.rank)) continue;
       ++out.messages;

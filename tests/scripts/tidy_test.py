@@ -241,6 +241,40 @@ class Helpers(Checks):
                                        src__net__a_cpp="void ring::close(int a) {}\nstatic_assert(a);\n"), [])
 
 
+class Algorithms(unittest.TestCase):
+    ROW = '    {operation::scan, "two-step", two_step_scan, can_two_step_scan},\n'
+    MADE = "// Made of the table by tools/tidy.py --fix:\n%s// End of what is made.\n"
+    RIGHT = {
+        tidy.algorithms.TABLE: ROW, "src/coll/algorithms/two_step_scan.cpp": "",
+        tidy.algorithms.DECLARATIONS: MADE % ("void two_step_scan(schedule& out, const collective_args& args);\n"
+                                              "bool can_two_step_scan(const collective_args& args);\n"),
+        tidy.algorithms.NAMES: MADE % '    collective_name{"scan", "two-step"},\n    ',
+        tidy.algorithms.PAGE: "| barrier | `tree` | 1 |\n| scan | `linear` | 1 |\n| | `two-step` | 2 |\n"}
+
+    def test_a_row_has_a_file_a_declaration_a_name_and_a_row_of_the_page(self):
+        def found(**changed):
+            return [str(each) for each in tidy.algorithms.findings({**self.RIGHT, **changed})]
+        self.assertEqual(found(), [])
+        for file in (tidy.algorithms.DECLARATIONS, tidy.algorithms.NAMES):
+            self.assertEqual(found(**{file: self.MADE % ""}),
+                             [f"{file}:1: is not what the table of algorithms says; tools/tidy.py --fix makes it"])
+        self.assertIn("has no row for two-step of scan", found(**{tidy.algorithms.PAGE: "| scan | `linear` |\n"})[0])
+        self.assertIn("rows are not", found(**{tidy.algorithms.TABLE: self.ROW + "    {operation::scan, odd},\n"})[0])
+        named = self.ROW.replace('"two-step"', '"three-step"')
+        self.assertIn("the function of three-step of scan is three_step_scan", found(**{tidy.algorithms.TABLE: named})[0])
+        files = {file: text for file, text in self.RIGHT.items() if "two_step" not in file}
+        self.assertIn("there is no two_step_scan.cpp", str(tidy.algorithms.findings(files)[0]))
+
+    def test_fix_makes_what_the_table_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in (tidy.algorithms.DECLARATIONS, tidy.algorithms.NAMES):
+                path = Path(folder) / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(self.MADE % "")
+                tidy.algorithms.make(Path(folder), {**self.RIGHT, file: self.MADE % ""})
+                self.assertEqual(path.read_text(), self.RIGHT[file])
+
+
 class Layers(Checks):
     def test_a_layer_may_use_those_before_it_and_public_headers(self):
         text = '#include "weft/error.hpp"\n#include "boot/a.hpp"\n#include "net/link.hpp"\n#include <vector>\n'

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "coll/algorithms/table.hpp"
 #include "coll/args/collective_args.hpp"
 #include "coll/schedule/algorithm.hpp"
 
@@ -14,20 +15,16 @@ namespace weft::coll {
 enum class chosen_by : std::uint8_t {
   call,         // collective_options::algorithm
   setting,      // WEFT_COLL
-  rule,         // a rule of choose.cpp
+  rule,         // a rule of algorithms/table.cpp
   restriction,  // no rule fits
 };
 
 struct choice {
   const coll::algorithm* algorithm = nullptr;
   chosen_by why = chosen_by::rule;
-  // The bounds of the rule: blocks of so many bytes or fewer, and groups of so many members or more. A rule for ranks
-  // that share cores holds for so many members or fewer.
-  std::uint64_t bytes_max = 0;
-  std::uint32_t members_min = 0;
-  bool is_oversubscribed = false;
-  std::uint32_t members_max = 0;
-  // The algorithm that WEFT_COLL names, if it can't do this.
+  /// The rule that fits; null if `why` is another.
+  const rule* fitting = nullptr;
+  /// The algorithm that WEFT_COLL names, if it can't do this.
   std::string_view unable = {};
 };
 

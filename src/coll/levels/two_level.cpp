@@ -58,7 +58,7 @@ collective_args two_levels::args_within(operation which, std::uint64_t block_byt
 void two_levels::within(phase now, operation which, std::uint64_t block_bytes, bool is_inplace,
                         const phases::buffers& buffers) {
   const collective_args inner = args_within(which, block_bytes, is_inplace);
-  phases_.add(now, choose(inner, {}, {}).algorithm->make, inner, near_, buffers);
+  phases_.add(now, choose(inner, {}, {}).algorithm->function, inner, near_, buffers);
 }
 
 void two_levels::signal(phase now, algorithm_function which) {
@@ -73,7 +73,7 @@ void two_levels::between(operation which, std::uint64_t block_bytes, bool is_inp
   inner.rank = node_;
   inner.root = root_node_;
   inner.out_blocks = blocks;
-  phases_.add(phase::between_nodes, choose(inner, {}, {}).algorithm->make, inner, leaders_, buffers);
+  phases_.add(phase::between_nodes, choose(inner, {}, {}).algorithm->function, inner, leaders_, buffers);
 }
 
 }  // namespace weft::coll

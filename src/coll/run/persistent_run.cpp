@@ -34,7 +34,7 @@ bool are_same(const collective_args& a, const collective_args& b) noexcept {
 
 schedule schedule_of(const algorithm& algorithm, const collective_args& args) {
   schedule out;
-  algorithm.make(out, args);
+  algorithm.function(out, args);
   return out;
 }
 

@@ -13,13 +13,15 @@ class schedule;
 /// Writes the steps of this rank. **Errors**: std::bad_alloc.
 using algorithm_function = void (*)(schedule& out, const collective_args& args);
 
-/// An entry of the table of algorithms.
+/// A row of the table of algorithms (algorithms/table.hpp).
 struct algorithm {
-  std::string_view name;
   coll::operation operation;
-  algorithm_function make;
+  std::string_view name;
+  algorithm_function function;
   /// Whether it can do this; null: always.
-  bool (*can)(const collective_args& args) = nullptr;
+  bool (*restriction)(const collective_args& args) = nullptr;
+
+  [[nodiscard]] bool can(const collective_args& args) const { return restriction == nullptr || restriction(args); }
 };
 
 }  // namespace weft::coll

@@ -212,7 +212,7 @@ counts count(std::span<const schedule> all, std::vector<ran_step>* order) { retu
 counts count(const algorithm& algorithm, const collective_args& args) {
   std::vector<schedule> all(args.size);
   collective_args mine = args;
-  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank) algorithm.make(all[mine.rank], mine);
+  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank) algorithm.function(all[mine.rank], mine);
   return count(all);
 }
 

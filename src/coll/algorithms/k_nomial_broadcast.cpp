@@ -10,7 +10,7 @@
 
 namespace weft::coll {
 
-void knomial_broadcast(schedule& out, const collective_args& args) {
+void k_nomial_broadcast(schedule& out, const collective_args& args) {
   constexpr std::uint32_t radix = 4;
   const std::uint32_t mine = relative_rank(args);
   const part from{mine == 0 ? location::input : location::output, 0, args.block_bytes};
