@@ -54,7 +54,7 @@ struct message {
 struct carried_rank {
   const schedule* steps;
   rank_bytes* bytes;
-  std::vector<std::byte> temporary;
+  std::vector<std::byte> scratch;
   std::vector<std::uint32_t> left;
   std::vector<std::uint32_t> ready;
 
@@ -64,7 +64,7 @@ struct carried_rank {
     if (where.bytes == 0) return &none;
     std::vector<std::byte>& all = where.location == location::input    ? bytes->in
                                   : where.location == location::output ? bytes->out
-                                                                       : temporary;
+                                                                       : scratch;
     return where.offset + where.bytes <= all.size() ? all.data() + where.offset : nullptr;
   }
   void finish(std::uint32_t index) {
@@ -86,7 +86,7 @@ std::string carry_out(std::span<const schedule> all, std::vector<rank_bytes>& by
   std::vector<carried_rank> ranks;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     carried_rank made{&all[rank], &bytes[rank], {}, {}, {}};
-    made.temporary.assign(all[rank].temporary_bytes(), std::byte{0x5a});
+    made.scratch.assign(all[rank].scratch_bytes(), std::byte{0x5a});
     for (const step& each : all[rank].steps()) {
       made.left.push_back(static_cast<std::uint32_t>(all[rank].before(each).size()));
       if (made.left.back() == 0) made.ready.push_back(static_cast<std::uint32_t>(made.left.size() - 1));

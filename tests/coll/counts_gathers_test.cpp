@@ -175,7 +175,7 @@ TEST(coll_counts_gathers, pairwise_alltoall_in_place_takes_at_most_one_round_mor
     EXPECT_EQ(counted.messages, std::uint64_t{n} * (n - 1)) << n;
     schedule one;
     find(operation::alltoall, "pairwise")->function(one, of);
-    EXPECT_LE(one.temporary_bytes(), block_bytes + 64) << n;
+    EXPECT_LE(one.scratch_bytes(), block_bytes + 64) << n;
   }
 }
 

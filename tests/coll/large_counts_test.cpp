@@ -35,7 +35,7 @@ extents extents_of(const algorithm& which, collective_args of, std::uint32_t ran
       end = std::max(end, one.offset + one.bytes);
     }
   }
-  EXPECT_LE(out.bytes[static_cast<std::size_t>(location::temporary)], steps.temporary_bytes());
+  EXPECT_LE(out.bytes[static_cast<std::size_t>(location::scratch)], steps.scratch_bytes());
   return out;
 }
 

@@ -127,12 +127,12 @@ TEST(long_data_in_schedules, is_never_held_in_between) {
           SCOPED_TRACE(coll::text_of(of) + ": " + std::string{chosen.algorithm->name});
           std::uint64_t copied = 0;
           for (const coll::step& each : steps.steps()) {
-            EXPECT_TRUE(each.action != coll::action::send || each.from.location != location::temporary);
+            EXPECT_TRUE(each.action != coll::action::send || each.from.location != location::scratch);
             EXPECT_TRUE(each.action != coll::action::receive || each.into.location == location::output);
             if (each.action == coll::action::copy) copied += each.into.bytes;
           }
           EXPECT_LE(copied, mib);
-          EXPECT_EQ(steps.temporary_bytes(), 0U);
+          EXPECT_EQ(steps.scratch_bytes(), 0U);
         }
       }
     }

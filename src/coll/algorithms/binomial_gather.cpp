@@ -22,9 +22,9 @@ void gather_at_root(schedule& out, const collective_args& args) {
     if (into.rest.bytes == 0) {
       out.receive(rank, 0, into.first);
     } else {
-      const part held = out.temporary(into.bytes());
-      const step_ref received = out.receive(rank, 0, held);
-      unpack(out, held, into, {received});
+      const part scratch = out.scratch(into.bytes());
+      const step_ref received = out.receive(rank, 0, scratch);
+      unpack(out, scratch, into, {received});
     }
   }
   if (!args.is_inplace)
@@ -44,14 +44,14 @@ void binomial_gather(schedule& out, const collective_args& args) {
     out.send(parent, 0, own);
     return;
   }
-  const part held = out.temporary(blocks * args.block_bytes);
-  const step_ref first = out.copy(own, sub(held, 0, args.block_bytes));
+  const part scratch = out.scratch(blocks * args.block_bytes);
+  const step_ref first = out.copy(own, sub(scratch, 0, args.block_bytes));
   step_ref last = first;
   for (std::uint32_t bit = 1; bit < blocks; bit *= 2) {
-    const part into = sub(held, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
+    const part into = sub(scratch, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
     last = out.receive(rank_of_relative(args, mine + bit), 0, into);
   }
-  const step_ref sent = out.send(parent, 0, held);
+  const step_ref sent = out.send(parent, 0, scratch);
   for (std::uint32_t each = first.index; each <= last.index; ++each) out.add_edge({each}, sent);
 }
 

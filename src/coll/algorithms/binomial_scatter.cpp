@@ -22,9 +22,9 @@ void scatter_at_root(schedule& out, const collective_args& args) {
     if (from.rest.bytes == 0) {
       out.send(rank, 0, from.first);
     } else {
-      const part held = out.temporary(from.bytes());
-      const step_ref packed = pack(out, from, held);
-      out.send(rank, 0, held, {packed});
+      const part scratch = out.scratch(from.bytes());
+      const step_ref packed = pack(out, from, scratch);
+      out.send(rank, 0, scratch, {packed});
     }
   }
   if (!args.is_inplace)
@@ -44,13 +44,13 @@ void binomial_scatter(schedule& out, const collective_args& args) {
     out.receive(parent, 0, own);
     return;
   }
-  const part held = out.temporary(blocks * args.block_bytes);
-  const step_ref received = out.receive(parent, 0, held);
+  const part scratch = out.scratch(blocks * args.block_bytes);
+  const step_ref received = out.receive(parent, 0, scratch);
   for (std::uint32_t bit = std::bit_ceil(blocks) / 2; bit != 0; bit /= 2) {
-    const part from = sub(held, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
+    const part from = sub(scratch, bit * args.block_bytes, std::min(bit, blocks - bit) * args.block_bytes);
     out.send(rank_of_relative(args, mine + bit), 0, from, {received});
   }
-  out.copy(sub(held, 0, args.block_bytes), own, {received});
+  out.copy(sub(scratch, 0, args.block_bytes), own, {received});
 }
 
 }  // namespace weft::coll

@@ -33,11 +33,11 @@ step_ref bring_to_waiting(schedule& out, const collective_args& args) {
       last = out.copy(above(location::input, d), waiting_block(args, d), {last});
     return last;
   }
-  const part held = out.temporary(args.block_bytes);
+  const part scratch = out.scratch(args.block_bytes);
   for (std::uint32_t d = 1; d < args.size - d; ++d) {
-    last = out.copy(above(location::output, d), held, {last});
+    last = out.copy(above(location::output, d), scratch, {last});
     last = out.copy(waiting_block(args, d), above(location::output, d), {last});
-    last = out.copy(held, waiting_block(args, d), {last});
+    last = out.copy(scratch, waiting_block(args, d), {last});
   }
   return last;
 }
@@ -59,8 +59,8 @@ void bruck_alltoall(schedule& out, const collective_args& args) {
   step_ref last = bring_to_waiting(out, args);
   // Two of each, so that the next round need not wait until this round's are free.
   const std::uint64_t message_bytes_max = std::uint64_t{args.size / 2} * args.block_bytes;
-  const std::array to_send{out.temporary(message_bytes_max), out.temporary(message_bytes_max)};
-  const std::array to_receive{out.temporary(message_bytes_max), out.temporary(message_bytes_max)};
+  const std::array to_send{out.scratch(message_bytes_max), out.scratch(message_bytes_max)};
+  const std::array to_receive{out.scratch(message_bytes_max), out.scratch(message_bytes_max)};
   std::array<step_ref, 2> sent;
   std::array<step_ref, 2> unpacked;
   std::uint32_t now = 0;

@@ -25,7 +25,7 @@ void chain_reduce(schedule& out, const collective_args& args) {
   const std::uint64_t longest = piece_of(whole, args.element_bytes, 0, segments).bytes;
   std::array<part, window> memory{};
   std::array<step_ref, window> used{};
-  for (std::uint32_t i = 0; i < window && i < segments && needs_memory; ++i) memory[i] = out.temporary(longest);
+  for (std::uint32_t i = 0; i < window && i < segments && needs_memory; ++i) memory[i] = out.scratch(longest);
   for (std::uint32_t i = 0; i < segments; ++i) {
     part segment = piece_of(whole, args.element_bytes, i, segments);
     const part result{location::output, segment.offset, segment.bytes};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Alltoall: all messages at once, each rank to the ranks above it first. In place, the blocks to be sent are copied to
-// temporary memory.
+// scratch memory.
 //
 // Cost, n ranks, m bytes a block: n - 1 rounds, n (n - 1) messages, n (n - 1) m bytes; in place each rank holds
 // (n - 1) m.
@@ -19,9 +19,9 @@ void linear_alltoall(schedule& out, const collective_args& args) {
     const std::uint32_t to = rank_above(args, distance);
     const part from = out_block(to);
     if (from.bytes == 0) continue;
-    const part held = out.temporary(from.bytes);
-    copied[to] = out.copy(from, held);
-    out.send(to, 0, held, {copied[to]});
+    const part scratch = out.scratch(from.bytes);
+    copied[to] = out.copy(from, scratch);
+    out.send(to, 0, scratch, {copied[to]});
   }
   for (std::uint32_t distance = 1; distance < args.size; ++distance) {
     const std::uint32_t to = rank_above(args, distance);

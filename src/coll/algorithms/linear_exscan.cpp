@@ -16,7 +16,7 @@ void linear_exscan(schedule& out, const collective_args& args) {
     if (!is_last) out.send(1, 0, own);
     return;
   }
-  const part next = is_last ? part{} : out.temporary(args.block_bytes);
+  const part next = is_last ? part{} : out.scratch(args.block_bytes);
   const step_ref copied = is_last ? step_ref{} : out.copy(own, next);
   // The result replaces the input if the exscan is in place.
   const step_ref received = out.receive(args.rank - 1, 0, result, {args.is_inplace ? copied : step_ref{}});

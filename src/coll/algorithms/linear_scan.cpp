@@ -12,7 +12,7 @@ void linear_scan(schedule& out, const collective_args& args) {
   step_ref last;
   if (!args.is_inplace) last = out.copy({location::input, 0, args.block_bytes}, result);
   if (args.rank != 0) {
-    const part below = out.temporary(args.block_bytes);
+    const part below = out.scratch(args.block_bytes);
     const step_ref received = out.receive(args.rank - 1, 0, below);
     last = out.reduce(below, result, {last, received});
   }

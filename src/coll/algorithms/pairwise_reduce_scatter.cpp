@@ -21,8 +21,8 @@ namespace {
 step_ref reduce_as_received(schedule& out, const collective_args& args, part own, part sum) {
   if (args.size == 1) return out.copy(own, sum);
   const bool has_below = args.rank != 0, has_above = args.rank + 1 != args.size;
-  const part above = has_below && has_above ? out.temporary(sum.bytes) : sum;
-  const std::array memory{out.temporary(sum.bytes), out.temporary(sum.bytes)};
+  const part above = has_below && has_above ? out.scratch(sum.bytes) : sum;
+  const std::array memory{out.scratch(sum.bytes), out.scratch(sum.bytes)};
   std::array<step_ref, 2> used{};
   step_ref last, last_above;
   for (std::uint32_t round = 1; round < args.size; ++round) {
@@ -53,7 +53,7 @@ void pairwise_reduce_scatter(schedule& out, const collective_args& args) {
     const std::uint32_t to = (args.rank + round) % args.size;
     sent.push_back(out.send(to, 0, block_of(input, args, args.out_blocks, to)));
   }
-  const part sum = args.is_inplace ? out.temporary(own.bytes) : result;
+  const part sum = args.is_inplace ? out.scratch(own.bytes) : result;
   const step_ref last = reduce_as_received(out, args, own, sum);
   if (!args.is_inplace) return;
   const step_ref copied = out.copy(sum, result, {last});

@@ -20,8 +20,8 @@ void recursive_doubling_exscan(schedule& out, const collective_args& args) {
     for (std::uint32_t distance = 1; has_above(distance); distance *= 2) out.send(distance, 0, own);
     return;
   }
-  const part with_own = out.temporary(args.block_bytes);
-  const std::array below{out.temporary(args.block_bytes), out.temporary(args.block_bytes)};
+  const part with_own = out.scratch(args.block_bytes);
+  const std::array below{out.scratch(args.block_bytes), out.scratch(args.block_bytes)};
   step_ref with_own_last = has_above(1) ? out.copy(own, with_own) : step_ref{};
   step_ref result_last;
   std::array<step_ref, 2> is_free;

@@ -13,7 +13,7 @@ namespace weft::coll {
 
 void recursive_doubling_scan(schedule& out, const collective_args& args) {
   const part result{location::output, 0, args.block_bytes};
-  const std::array below{out.temporary(args.block_bytes), out.temporary(args.block_bytes)};
+  const std::array below{out.scratch(args.block_bytes), out.scratch(args.block_bytes)};
   std::array<step_ref, 2> is_free;
   step_ref last;
   if (!args.is_inplace) last = out.copy({location::input, 0, args.block_bytes}, result);

@@ -53,7 +53,7 @@ void recursive_halving_reduce_scatter(schedule& out, const collective_args& args
   const location input = args.is_inplace ? location::output : location::input;
   const auto block = [&](std::uint32_t rank) { return block_of(input, args, args.out_blocks, rank); };
   if (args.size == 1 && args.is_inplace && block(0).offset == 0) return;
-  // A copy within the output might overlap in place; with more ranks the result is then in temporary memory.
+  // A copy within the output might overlap in place; with more ranks the result is then in scratch memory.
   const bool is_packed = !args.is_commutative || !lie_one_behind_the_other(args) || (args.size == 1 && args.is_inplace);
   const auto position_of = [&](std::uint32_t each) { return position_of_member(group, each, !args.is_commutative); };
   ordered steps{out};
@@ -70,7 +70,7 @@ void recursive_halving_reduce_scatter(schedule& out, const collective_args& args
   };
   part own{input, 0, begins.back()};
   if (is_packed) {
-    own = out.temporary(begins.back());
+    own = out.scratch(begins.back());
     for (std::uint32_t position = 0; position < members; ++position) {
       std::uint64_t end = begins[position];
       ranks_of(group, position_of(position), [&](std::uint32_t rank) {

@@ -30,7 +30,7 @@ void ring_allreduce(schedule& out, const collective_args& args) {
   std::array<part, 2> memory{};
   std::array<step_ref, 2> used{};
   if (args.is_inplace) {
-    for (part& each : memory) each = out.temporary(piece_of({{}, 0, args.block_bytes}, args.element_bytes, 0, n).bytes);
+    for (part& each : memory) each = out.scratch(piece_of({{}, 0, args.block_bytes}, args.element_bytes, 0, n).bytes);
   }
   std::vector<step_ref> sent(n);  // the send of each piece, as `piece` counts
   sent[0] = out.send(next, 0, piece(args.is_inplace ? location::output : location::input, 0));

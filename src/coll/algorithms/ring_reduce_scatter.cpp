@@ -26,7 +26,7 @@ void ring_reduce_scatter(schedule& out, const collective_args& args) {
   const part result{location::output, 0, block(args.rank).bytes};
   std::uint64_t longest = 0;
   for (std::uint32_t rank = 0; rank < n; ++rank) longest = std::max(longest, block(rank).bytes);
-  const std::array memory{out.temporary(longest), out.temporary(longest)};
+  const std::array memory{out.scratch(longest), out.scratch(longest)};
   std::array<step_ref, 2> used{};
   std::vector<step_ref> input_readers;
   part sum = block(previous);

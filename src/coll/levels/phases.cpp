@@ -21,11 +21,11 @@ void phases::add(phase now, algorithm_function which, const collective_args& arg
   WEFT_ASSERT_CHECKED(args.size == members.size());
   schedule inner;
   which(inner, args);
-  const part held = out_.temporary(inner.temporary_bytes());
+  const part scratch = out_.scratch(inner.scratch_bytes());
   const auto moved = [&](const part& from) -> part {
     const part& base = from.location == location::input    ? memory.input
                        : from.location == location::output ? memory.output
-                                                           : held;
+                                                           : scratch;
     return {base.location, base.offset + from.offset, from.bytes};
   };
   const auto first = static_cast<std::uint32_t>(out_.steps().size());

@@ -17,7 +17,7 @@ void two_level_reduce(schedule& out, const collective_args& args) {
   const part result{location::output, 0, args.block_bytes};
   const part own{is_inplace ? location::output : location::input, 0, args.block_bytes};
   if (levels.is_alone()) return levels.between(operation::reduce, args.block_bytes, is_inplace, {own, result});
-  const part node_sum = is_root ? result : levels.is_leader() ? out.temporary(args.block_bytes) : part{};
+  const part node_sum = is_root ? result : levels.is_leader() ? out.scratch(args.block_bytes) : part{};
   levels.within(phase::within_nodes, operation::reduce, args.block_bytes, is_inplace, {own, node_sum});
   if (levels.is_leader()) levels.between(operation::reduce, args.block_bytes, is_root, {node_sum, result});
 }

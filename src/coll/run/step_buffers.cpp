@@ -19,7 +19,7 @@ using core::memory_copies;
 
 // The bytes of one operand of a reduction, or of a copy. Two pieces are on the stack, which may be a fiber's.
 constexpr std::size_t piece_bytes = 4096;
-// The alignment of temporary memory, which suits any element.
+// The alignment of scratch memory, which suits any element.
 constexpr std::size_t alignment = 64;
 
 struct piece {
@@ -77,10 +77,10 @@ struct step_buffers::layout_of_parts {
 };
 
 step_buffers::step_buffers(const schedule& steps)
-    : steps_{steps}, temporary_{new std::byte[steps.temporary_bytes() + alignment]} {
-  const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(temporary_.get()) % alignment;
-  storages_[static_cast<std::size_t>(location::temporary)].address =
-      temporary_.get() + (behind != 0 ? alignment - behind : 0);
+    : steps_{steps}, scratch_{new std::byte[steps.scratch_bytes() + alignment]} {
+  const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(scratch_.get()) % alignment;
+  storages_[static_cast<std::size_t>(location::scratch)].address =
+      scratch_.get() + (behind != 0 ? alignment - behind : 0);
 }
 
 step_buffers::storage step_buffers::storage_of(const const_buffer_ref& buffer) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The buffers of a run, in which each step has its parts: the input, the output and temporary memory.
+// The buffers of a run, in which each step has its parts: the input, the output and scratch memory.
 //
 // Input and output may lie in memory of a kind, or have a layout. A message names a part of such a buffer and is copied
 // once at each side, as any message of such memory. Reductions and copies pass through pieces of ordinary memory.
@@ -56,7 +56,7 @@ class step_buffers {
   void copy_in_pieces(const step& step) const;
 
   const schedule& steps_;
-  std::unique_ptr<std::byte[]> temporary_;
+  std::unique_ptr<std::byte[]> scratch_;
   storage storages_[3];            // the index is a location
   std::vector<named_part> names_;  // the index is a step's; empty while all is ordinary
 };

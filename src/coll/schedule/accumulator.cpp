@@ -12,13 +12,13 @@ accumulator::accumulator(ordered& steps, const operands& initial) noexcept
 
 accumulator::buffer& accumulator::make(std::uint32_t index, range piece) {
   buffer& out = buffers_[index];
-  if (!out.is_made) out = {steps_.steps().temporary(piece.bytes), piece.begin, true};
+  if (!out.is_made) out = {steps_.steps().scratch(piece.bytes), piece.begin, true};
   return out;
 }
 
 // One that has not the value, and not the last message: it can be received into while that is reduced.
-std::uint32_t accumulator::next_temporary() noexcept {
-  do last_ = last_ + 1 == buffer_count ? first_temporary : last_ + 1;
+std::uint32_t accumulator::next_scratch() noexcept {
+  do last_ = last_ + 1 == buffer_count ? first_scratch : last_ + 1;
   while (last_ == value_);
   return last_;
 }
@@ -26,7 +26,7 @@ std::uint32_t accumulator::next_temporary() noexcept {
 void accumulator::send(std::uint32_t peer, std::uint32_t label, range piece) { steps_.send(peer, label, value(piece)); }
 
 void accumulator::receive(std::uint32_t peer, std::uint32_t label, range piece, bool is_lower) {
-  const std::uint32_t next = !may_write_ && has_result_ && value_ != kept ? kept : next_temporary();
+  const std::uint32_t next = !may_write_ && has_result_ && value_ != kept ? kept : next_scratch();
   const part theirs = part_of(make(next, piece), piece);
   steps_.receive(peer, label, theirs);
   const part from = may_write_ ? theirs : value(piece), into = may_write_ ? value(piece) : theirs;

@@ -18,7 +18,7 @@ struct range {
 };
 
 /// The reduced value is where a reduction left it: in the result, or in the input if that may be written. It takes at
-/// most three temporary buffers as long as the first message.
+/// most three scratch buffers as long as the first message.
 class accumulator {
  public:
   /// The value that a rank begins with, and the memory that it is to end in.
@@ -39,7 +39,7 @@ class accumulator {
   [[nodiscard]] part value(range piece) const noexcept { return part_of(buffers_[value_], piece); }
   /// Copies these bytes to the result if they are elsewhere; the value is there then.
   void finish(range piece, range whole);
-  /// The memory of these bytes in the result, which is temporary memory for `whole` if no other was given.
+  /// The memory of these bytes in the result, which is scratch memory for `whole` if no other was given.
   [[nodiscard]] part result(range piece, range whole);
 
  private:
@@ -48,18 +48,18 @@ class accumulator {
     std::uint64_t begin = 0;  // the first of its bytes, counted in the value
     bool is_made = false;
   };
-  static constexpr std::uint32_t own = 0, kept = 1, first_temporary = 2, buffer_count = 5;
+  static constexpr std::uint32_t own = 0, kept = 1, first_scratch = 2, buffer_count = 5;
 
   static part part_of(const buffer& memory, range piece) noexcept {
     return sub(memory.bytes, piece.begin - memory.begin, piece.bytes);
   }
   buffer& make(std::uint32_t index, range piece);
-  [[nodiscard]] std::uint32_t next_temporary() noexcept;
+  [[nodiscard]] std::uint32_t next_scratch() noexcept;
 
   ordered& steps_;
   std::array<buffer, buffer_count> buffers_{};
   std::uint32_t value_ = own;
-  std::uint32_t last_ = first_temporary;
+  std::uint32_t last_ = first_scratch;
   bool may_write_;
   bool has_result_;
 };

@@ -49,11 +49,11 @@ void schedule::add_edge(step_ref before, step_ref after) {
   steps_.back().before_end = static_cast<std::uint32_t>(edges_.size());
 }
 
-part schedule::temporary(std::uint64_t bytes) noexcept {
+part schedule::scratch(std::uint64_t bytes) noexcept {
   constexpr std::uint64_t alignment = 64;
-  const std::uint64_t offset = temporary_bytes_;
-  temporary_bytes_ += (bytes + alignment - 1) / alignment * alignment;
-  return {location::temporary, offset, bytes};
+  const std::uint64_t offset = scratch_bytes_;
+  scratch_bytes_ += (bytes + alignment - 1) / alignment * alignment;
+  return {location::scratch, offset, bytes};
 }
 
 }  // namespace weft::coll

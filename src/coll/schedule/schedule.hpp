@@ -17,12 +17,12 @@ namespace weft::coll {
 enum class location : std::uint8_t {
   input,
   output,
-  temporary,  // `schedule::temporary_bytes` bytes of each run
+  scratch,  // `schedule::scratch_bytes` bytes of each run
 };
 
 /// Bytes `offset` to `offset + bytes - 1` of one memory.
 struct part {
-  coll::location location = coll::location::temporary;
+  coll::location location = coll::location::scratch;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
@@ -65,22 +65,22 @@ class schedule {
   /// One more edge. `after` is the last step that was added.
   void add_edge(step_ref before, step_ref after);
 
-  /// Takes `bytes` bytes of temporary memory, aligned for any element.
-  part temporary(std::uint64_t bytes) noexcept;
+  /// Takes `bytes` bytes of scratch memory, aligned for any element.
+  part scratch(std::uint64_t bytes) noexcept;
 
   [[nodiscard]] std::span<const step> steps() const noexcept { return steps_; }
   /// The indices of the steps before this one.
   [[nodiscard]] std::span<const std::uint32_t> before(const step& step) const noexcept {
     return std::span{edges_}.subspan(step.before_begin, step.before_end - step.before_begin);
   }
-  [[nodiscard]] std::uint64_t temporary_bytes() const noexcept { return temporary_bytes_; }
+  [[nodiscard]] std::uint64_t scratch_bytes() const noexcept { return scratch_bytes_; }
 
  private:
   step_ref add(const step& made, std::initializer_list<step_ref> before);
 
   std::vector<step> steps_;
   std::vector<std::uint32_t> edges_;
-  std::uint64_t temporary_bytes_ = 0;
+  std::uint64_t scratch_bytes_ = 0;
 };
 
 /// The first `bytes` bytes of a part, and those from `offset` on.
