@@ -77,6 +77,8 @@ class blocking_device {
   void am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, const post_am_options& options = {});
   template <class WriteMembersInOrderOf = post_am_options>
   void am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteMembersOf = remote_completion>
+  void am(std::uint32_t, ...) = delete;  // an id that does not fit
   /// Writes `bytes` into a region of rank `peer`.
   void put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to, const post_put_options& options = {});
   /// Writes a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.

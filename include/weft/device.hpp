@@ -138,6 +138,8 @@ class device {
   template <class WriteMembersInOrderOf = post_am_options>
   status post_am(std::uint32_t, remote_completion, const_buffer_ref, completion&,
                  ...) = delete;  // options that do not fit
+  template <class WriteMembersOf = remote_completion>
+  status post_am(std::uint32_t, ...) = delete;  // an id that does not fit
 
   /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
   ///
@@ -394,6 +396,8 @@ class device {
   /// Flushes to each rank, one after the other, within the limits of `options` together; to one rank if `.region` is
   /// given. **Blocking**, **Threads**, **Returns** and **Errors**: as for one rank.
   bool flush(const flush_options& options = {});
+  template <class WriteMembersInOrderOf = flush_options>
+  bool flush(...) = delete;  // options that do not fit
 
   /// Begins a flush and signals `local` when it is complete; calls of `progress()` on this device look for that.
   ///
@@ -404,6 +408,8 @@ class device {
   status post_flush(std::uint32_t peer, completion& local, const post_flush_options& options = {});
   /// The same for each rank, one after the other; the record's `peer()` is the rank with an error, or the last one.
   status post_flush(completion& local, const post_flush_options& options = {});
+  template <class WriteMembersInOrderOf = post_flush_options>
+  status post_flush(...) = delete;  // options that do not fit
 
   /// Makes progress: polls the rings and delivers arrived messages, continues long messages, and posts operations from
   /// the backlog. A call that finds nothing on this device polls other devices by this device's policy. Under every

@@ -133,6 +133,8 @@ class fiber_scheduler {
   /// range; `std::system_error` if the system gives no thread; `std::bad_alloc`; `invalid_state` on a processor for
   /// which the switch of stacks is not written (it is for x86-64 and ARM64).
   explicit fiber_scheduler(const fiber_scheduler_options& options = {});
+  template <class WriteMembersInOrderOf = fiber_scheduler_options>
+  explicit fiber_scheduler(...) = delete;  // options that do not fit
   /// Stops the workers. If a fiber has not ended, or a `fiber` object was neither joined nor detached, the process ends
   /// with a message; if an exception is leaving the scope, after a second. **Blocking**: until the workers have
   /// stopped. **Threads**: one thread, which is no worker; no other may be using it.

@@ -63,6 +63,8 @@ class graph {
  public:
   /// Progress on `through` tries posts again; it must outlive the graph. **Blocking**: never; allocates.
   explicit graph(device& through, const graph_options& options = {});
+  template <class WriteMembersInOrderOf = graph_options>
+  graph(device&, ...) = delete;  // options that do not fit
   /// Takes the nodes over; afterwards the other graph may only be assigned to or destroyed.
   graph(graph&&) noexcept;
   /// Destroys this graph's nodes as the destructor does, and takes the other graph's nodes over. **Blocking**: as the

@@ -25,6 +25,8 @@ class progress_thread {
   /// Starts the thread; `options` say how it waits. `through` must outlive this object. **Blocking**: briefly.
   /// **Errors**: `invalid_argument` for a device that is not shared; `std::system_error` if the system gives no thread.
   explicit progress_thread(device& through, const wait_options& options = {});
+  template <class WriteMembersInOrderOf = wait_options>
+  progress_thread(device&, ...) = delete;  // options that do not fit
 
   /// Stops the thread. **Blocking**: until the thread's call of `progress()` returns; not inside a handler.
   /// **Threads**: none may be using it.

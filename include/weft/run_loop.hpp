@@ -257,6 +257,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_am_options>
   auto post_am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteMembersOf = remote_completion>
+  auto post_am(std::uint32_t, ...) = delete;  // an id that does not fit
   /// Awaits `device::post_am`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes,

@@ -152,6 +152,8 @@ class runtime {
   /// With options: `weft::runtime rt{weft::runtime_options{.packet_bytes = 16384}};`. **Blocking** and **Threads**: as
   /// for `runtime()`. **Errors**: as for `runtime()`; `configuration` also for a member that is out of range.
   explicit runtime(const runtime_options& options);
+  template <class WriteMembersInOrderOf = runtime_options>
+  explicit runtime(...) = delete;  // options that do not fit
 
   /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:
   /// up to a second, until the answers are sent that other ranks wait for; over libfabric up to two more, until its

@@ -14,6 +14,7 @@ COMPILER = os.environ.get("TEST_CXX", "c++")
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-Wno-unused-parameter", "-Wno-unused-result",
          "-I", SOURCE / "include"]
 FIRST_LINES = 16  # of what the compiler says: there stands what to write
+LINES_MAX = 32  # of all that it says of an option
 LIMIT = 600  # seconds for anything; never reached where all is well
 PROGRAM = """#include <array>
 #include <string>
@@ -120,6 +121,19 @@ REFUSED = {
     "const device other{dev.runtime(), {.shard = true}};": "weft::device_options",
     "const matching_engine other{dev.runtime(), {.orderd = true}};": "weft::matching_engine_options",
     "const completion_queue other{dev.runtime(), {.capcity = 8}};": "weft::completion_queue_options",
+    "dev.post_am(1, {.idd = 1}, numbers, local);": "weft::remote_completion",
+    "dev.post_am(1, {.id = text}, numbers, local, {.tag = 5});": "weft::remote_completion",
+    "dev.post_am(1, {.idd = 1}, parts, local);": "weft::remote_completion",
+    "io.am(1, {.idd = 1}, numbers);": "weft::remote_completion",
+    "loop.post_am(1, {.idd = 1}, numbers);": "weft::remote_completion",
+    "const runtime other{{.packet_byts = 5}};": "weft::runtime_options",
+    "const runtime other({.packet_bytes = text});": "weft::runtime_options",
+    "const fiber_scheduler other{{.wokers = 2}};": "weft::fiber_scheduler_options",
+    "const graph other{dev, {.after_failur = after_failure::skip}};": "weft::graph_options",
+    "const progress_thread other{dev, {.tiemout = std::chrono::seconds{1}}};": "weft::wait_options",
+    "dev.flush(1, {.tiemout = std::chrono::seconds{1}});": "weft::flush_options",
+    "dev.flush({.tiemout = std::chrono::seconds{1}});": "weft::flush_options",
+    "dev.post_flush(local, {.allow_don = true});": "weft::post_flush_options",
 }
 RIGHT = """
   dev.post_am(1, {1}, text, local);
@@ -163,6 +177,16 @@ RIGHT = """
   static_cast<void>(collective::scatter(numbers, text.empty() ? collective_output{} : numbers));
   static_cast<void>(loop.post_send(1, make()));
   static_cast<void>(loop.post_recv(1, std::vector<int>(5)));
+  dev.flush();
+  dev.flush(1, {.timeout = std::chrono::seconds{1}});
+  dev.flush({.timeout = std::chrono::seconds{1}});
+  dev.post_flush(local);
+  dev.post_flush(1, local, {.allow_done = false});
+  dev.post_am(1, {.id = 1}, numbers, local, {.tag = 5});
+  io.am(1, {.id = 1}, numbers);
+  const graph empty{dev};
+  const fiber_scheduler one;
+  const runtime other{{.packet_bytes = 4096}};
 """
 
 
@@ -179,6 +203,8 @@ class Compiler(unittest.TestCase):
                     self.assertNotEqual(answer.returncode, 0)
                     found = [index for index, said in enumerate(answer.stdout.splitlines()) if re.search(REFUSED[line], said)]
                     self.assertTrue(found and found[0] < FIRST_LINES, answer.stdout)
+                    if REFUSED[line].startswith("weft::"):
+                        self.assertLessEqual(len(answer.stdout.splitlines()), LINES_MAX, answer.stdout)
 
     def test_what_is_right_compiles(self):
         answer = compile_one(RIGHT)
