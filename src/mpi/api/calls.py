@@ -28,9 +28,9 @@ def can_be_called(function):
 
 def calls(tables):
     found = [one for one in tables.functions if can_be_called(one)]
-    lists = [f"constexpr mpi_parameter of_{one.name}[] = {{"
+    lists = [f"constexpr mpi_parameter parameters_of_{one.name}[] = {{"
              + ", ".join(f'{{"{each.type}", "{each.name}"}}' for each in one.parameters) + "};\n"
              for one in found if one.parameters]
-    rows = [f'    {{"{one.name}", "{one.chapter}", {f"of_{one.name}" if one.parameters else "{}"}, '
-            f"[](const std::uintptr_t* of) {{ return call_with(&{one.name}, of); }}}},\n" for one in found]
+    rows = [f'    {{"{one.name}", "{one.chapter}", {f"parameters_of_{one.name}" if one.parameters else "{}"}, '
+            f"[](const std::uintptr_t* values) {{ return call_with(&{one.name}, values); }}}},\n" for one in found]
     return OPEN + "".join(lists) + "\nconstexpr mpi_call calls[] = {\n" + "".join(rows) + CLOSE.format()

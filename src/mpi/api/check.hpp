@@ -22,22 +22,23 @@ inline int is_count(MPI_Count count) noexcept {
   return fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count));
 }
 
-inline int is_destination(const communicator& in, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < in.size || rank == MPI_PROC_NULL) [[likely]]
+inline int is_destination(const communicator& comm, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < comm.size || rank == MPI_PROC_NULL) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "destination %d in a communicator of %u rank%s", rank, in.size, in.size == 1 ? "" : "s");
+  return fail(MPI_ERR_RANK, "destination %d in a communicator of %u rank%s", rank, comm.size,
+              comm.size == 1 ? "" : "s");
 }
 
-inline int is_source(const communicator& in, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < in.size || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
+inline int is_source(const communicator& comm, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < comm.size || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "source %d in a communicator of %u rank%s", rank, in.size, in.size == 1 ? "" : "s");
+  return fail(MPI_ERR_RANK, "source %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
 }
 
-inline int is_root(const communicator& in, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < in.size) [[likely]]
+inline int is_root(const communicator& comm, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < comm.size) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_ROOT, "root %d in a communicator of %u rank%s", rank, in.size, in.size == 1 ? "" : "s");
+  return fail(MPI_ERR_ROOT, "root %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
 }
 
 inline int is_tag_of_send(int tag) noexcept {

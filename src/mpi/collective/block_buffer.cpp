@@ -27,12 +27,13 @@ void block_lists::join() {
   }
 }
 
-block_buffer::block_buffer(std::size_t members, const program_blocks& of) : lists_{members}, addresses_(members) {
-  require(check::is_array(of.counts.is_null(), "counts"));
-  require(check::is_array(of.displacements.is_null(), "displacements"));
-  require(check::is_array(of.types.is_null(), "datatypes"));
-  types_.reserve(of.types.has_each() ? members : 1);
-  for (std::size_t member = 0; member < members; ++member) add(member, of);
+block_buffer::block_buffer(std::size_t members, const program_blocks& described)
+    : lists_{members}, addresses_(members) {
+  require(check::is_array(described.counts.is_null(), "counts"));
+  require(check::is_array(described.displacements.is_null(), "displacements"));
+  require(check::is_array(described.types.is_null(), "datatypes"));
+  types_.reserve(described.types.has_each() ? members : 1);
+  for (std::size_t member = 0; member < members; ++member) add(member, described);
   if (is_contiguous_) {
     lie_in_memory();
     return;
@@ -44,16 +45,16 @@ block_buffer::block_buffer(std::size_t members, const program_blocks& of) : list
           .pack =
               [](const void* blocks, const void* /*address*/, std::uint64_t offset, std::byte* to, std::size_t bytes) {
                 return static_cast<const block_buffer*>(blocks)->copy(
-                    offset, bytes, [&](const datatype& type, void* at, std::uint64_t from, std::size_t part) {
-                      to += type.pack(at, from, to, part);
+                    offset, bytes, [&](const datatype& type, void* block, std::uint64_t from, std::size_t part) {
+                      to += type.pack(block, from, to, part);
                     });
               },
           .unpack =
               [](const void* blocks, void* /*address*/, std::uint64_t offset, const std::byte* from,
                  std::size_t bytes) {
                 return static_cast<const block_buffer*>(blocks)->copy(
-                    offset, bytes, [&](const datatype& type, void* at, std::uint64_t to, std::size_t part) {
-                      from += type.unpack(at, to, from, part);
+                    offset, bytes, [&](const datatype& type, void* block, std::uint64_t to, std::size_t part) {
+                      from += type.unpack(block, to, from, part);
                     });
               },
       },
@@ -61,23 +62,24 @@ block_buffer::block_buffer(std::size_t members, const program_blocks& of) : list
 }
 
 // The reference of its type may be that of all blocks.
-void block_buffer::add(std::size_t member, const program_blocks& of) {
+void block_buffer::add(std::size_t member, const program_blocks& described) {
   const auto index = static_cast<std::int64_t>(member);
-  if (types_.empty() || of.types.has_each()) {
+  if (types_.empty() || described.types.has_each()) {
     // Of no elements, MPI_DATATYPE_NULL is a type as good as any.
-    const bool is_none = of.types.has_each() && of.types[member] == MPI_DATATYPE_NULL && of.counts[index] == 0;
-    const datatype* const found = find_datatype(is_none ? MPI_BYTE : of.types[member]);
+    const bool is_none =
+        described.types.has_each() && described.types[member] == MPI_DATATYPE_NULL && described.counts[index] == 0;
+    const datatype* const found = find_datatype(is_none ? MPI_BYTE : described.types[member]);
     require(check::is_committed(found));
     types_.emplace_back(*found);
   }
   const datatype& type = *types_.back();
-  const std::int64_t count = of.counts[index];
-  const std::int64_t unit = of.types.has_each() ? 1 : type.extent();
+  const std::int64_t count = described.counts[index];
+  const std::int64_t unit = described.types.has_each() ? 1 : type.extent();
   lists_.bytes_[member] = check::bytes_of(count, type);
   if (lists_.bytes_[member] == 0) return;
-  if (of.address == MPI_IN_PLACE) throw refusal{fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is no buffer here")};
-  const auto begin = reinterpret_cast<std::uintptr_t>(of.address) +
-                     static_cast<std::uintptr_t>(of.displacements[index]) * static_cast<std::uintptr_t>(unit);
+  if (described.address == MPI_IN_PLACE) throw refusal{fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is no buffer here")};
+  const auto begin = reinterpret_cast<std::uintptr_t>(described.address) +
+                     static_cast<std::uintptr_t>(described.displacements[index]) * static_cast<std::uintptr_t>(unit);
   addresses_[member] = reinterpret_cast<void*>(begin);
   require(check::is_buffer(addresses_[member], count, &type));
   if (!type.is_contiguous(count)) is_contiguous_ = false;

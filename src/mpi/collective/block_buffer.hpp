@@ -68,7 +68,7 @@ class block_lists {
 class block_buffer {
  public:
   /// **Errors**: `refusal`, for each argument that MPI refuses.
-  block_buffer(std::size_t members, const program_blocks& of);
+  block_buffer(std::size_t members, const program_blocks& described);
   block_buffer(const block_buffer&) = delete;
   block_buffer& operator=(const block_buffer&) = delete;
 
@@ -77,7 +77,7 @@ class block_buffer {
   [[nodiscard]] std::uint64_t bytes_of(std::size_t member) const noexcept { return lists_.bytes_of(member); }
 
  private:
-  void add(std::size_t member, const program_blocks& of);
+  void add(std::size_t member, const program_blocks& described);
   void lie_in_memory() noexcept;
   template <class Copy>
   std::size_t copy(std::uint64_t offset, std::size_t bytes, const Copy& part) const noexcept;

@@ -13,29 +13,29 @@ buffer_ref collective_parts::elements(const void* address, MPI_Count count, cons
   return type.buffer(const_cast<void*>(address), count);
 }
 
-buffer_ref collective_parts::elements(const program_block& of, std::uint64_t times) {
-  const datatype* const type = find_datatype(of.type);
+buffer_ref collective_parts::elements(const program_block& block, std::uint64_t times) {
+  const datatype* const type = find_datatype(block.type);
   require(check::is_committed(type));
-  require(check::is_count(of.count));
+  require(check::is_count(block.count));
   MPI_Count count = 0;
-  if (__builtin_mul_overflow(of.count, times, &count)) [[unlikely]]
-    throw refusal{fail(MPI_ERR_COUNT, "%lld elements for each rank are too many", static_cast<long long>(of.count))};
-  return elements(of.address, count, *type);
+  if (__builtin_mul_overflow(block.count, times, &count)) [[unlikely]]
+    throw refusal{fail(MPI_ERR_COUNT, "%lld elements for each rank are too many", static_cast<long long>(block.count))};
+  return elements(block.address, count, *type);
 }
 
-block_buffer& collective_parts::blocks(const collective_call& of, const program_blocks& described) {
+block_buffer& collective_parts::blocks(const collective_call& call, const program_blocks& described) {
   auto& free = all().blocks[0] ? all().blocks[1] : all().blocks[0];
-  return free.emplace(of.in.size, described);
+  return free.emplace(call.comm.size, described);
 }
 
-block_lists& collective_parts::lists(const collective_call& of, number_list counts, const datatype& type) {
-  return all().lists.emplace(of.in.size, counts, type);
+block_lists& collective_parts::lists(const collective_call& call, number_list counts, const datatype& type) {
+  return all().lists.emplace(call.comm.size, counts, type);
 }
 
 reduction collective_parts::reduction_by(MPI_Op op, const datatype& type) {
   if (const reduction* const predefined = find_reduction(op, type)) [[likely]]
     return *predefined;
-  return all().by.emplace(*find_operation(op), type).reduction();
+  return all().user.emplace(*find_operation(op), type).reduction();
 }
 
 }  // namespace weft::mpi

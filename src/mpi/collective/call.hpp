@@ -31,7 +31,7 @@ struct program_block {
 
 /// Where a collective is called, and how it is carried out: without a request, the caller waits.
 struct collective_call {
-  communicator& in;
+  communicator& comm;
   rank_state* rank = nullptr;  // with a request
   MPI_Request* request = nullptr;
   bool is_persistent = false;
@@ -46,11 +46,11 @@ class collective_parts {
   [[nodiscard]] bool are_none() const noexcept { return all_ == nullptr; }
 
   /// The elements of `times` blocks; empty ones have an address, too. **Errors**: `refusal`.
-  [[nodiscard]] buffer_ref elements(const program_block& of, std::uint64_t times = 1);
+  [[nodiscard]] buffer_ref elements(const program_block& block, std::uint64_t times = 1);
   [[nodiscard]] buffer_ref elements(const void* address, MPI_Count count, const datatype& type);
   /// **Errors**: `refusal`; std::bad_alloc.
-  [[nodiscard]] block_buffer& blocks(const collective_call& of, const program_blocks& described);
-  [[nodiscard]] block_lists& lists(const collective_call& of, number_list counts, const datatype& type);
+  [[nodiscard]] block_buffer& blocks(const collective_call& call, const program_blocks& described);
+  [[nodiscard]] block_lists& lists(const collective_call& call, number_list counts, const datatype& type);
   /// How elements of `type` are combined; the caller has checked that they can be.
   [[nodiscard]] reduction reduction_by(MPI_Op op, const datatype& type);
 
@@ -59,7 +59,7 @@ class collective_parts {
     std::vector<datatype_ref> types;
     std::array<std::optional<block_buffer>, 2> blocks;  // received, sent
     std::optional<block_lists> lists;
-    std::optional<user_reduction> by;
+    std::optional<user_reduction> user;
   };
   [[nodiscard]] parts& all() {
     if (all_ == nullptr) all_ = std::make_unique<parts>();
@@ -73,12 +73,12 @@ class collective_parts {
 /// No start of MPI waits for other ranks, and none is refused because they are behind.
 inline constexpr collective_options options_of_start{.allow_backlog_full = false};
 
-/// Starts it, or keeps it, as `as` says. **Errors**: those of the start; std::bad_alloc.
-int start(const collective_call& as, const collective& of, collective_parts&& parts);
+/// Starts it, or keeps it, as `call` says. **Errors**: those of the start; std::bad_alloc.
+int start(const collective_call& call, const collective& operation, collective_parts&& parts);
 
 /// Runs `body`, which carries out a collective in this communicator. **Returns**: an error class.
 template <class Body>
-[[nodiscard]] int guarded_in(communicator& in, const Body& body) noexcept {
+[[nodiscard]] int guarded_in(communicator& comm, const Body& body) noexcept {
   return guarded([&] {
     try {
       return body();
@@ -87,27 +87,27 @@ template <class Body>
     } catch (const weft::error& failed) {
       if (failed.code() != errc::peer_failed) throw;
     }
-    return class_of_failed_member(*current_rank(), in);
+    return class_of_failed_member(*current_rank(), comm);
   });
 }
 
 /// Carries out the collective that `make` makes of the arguments. **Returns**: an error class.
 template <class Make>
-[[nodiscard]] int carry_out(const collective_call& as, const Make& make) noexcept {
-  return guarded_in(as.in, [&] {
-    collective_parts parts{as.request != nullptr};
-    const collective of = make(parts);
-    if (as.request != nullptr) return start(as, of, std::move(parts));
-    of.run(as.in.members);
+[[nodiscard]] int carry_out(const collective_call& call, const Make& make) noexcept {
+  return guarded_in(call.comm, [&] {
+    collective_parts parts{call.request != nullptr};
+    const collective operation = make(parts);
+    if (call.request != nullptr) return start(call, operation, std::move(parts));
+    operation.run(call.comm.members);
     return MPI_SUCCESS;
   });
 }
 
 /// Waits for a collective that needs nothing but its buffers: this costs few instructions more than Weft's own.
 template <class Make>
-[[nodiscard]] int run_directly(communicator& in, const Make& make) noexcept {
-  return guarded_in(in, [&] {
-    make().run(in.members);
+[[nodiscard]] int run_directly(communicator& comm, const Make& make) noexcept {
+  return guarded_in(comm, [&] {
+    make().run(comm.members);
     return MPI_SUCCESS;
   });
 }

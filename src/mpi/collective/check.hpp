@@ -13,10 +13,10 @@
 
 namespace weft::mpi::check {
 
-inline int is_array(bool is_null, const char* of) noexcept {
+inline int is_array(bool is_null, const char* contents) noexcept {
   if (!is_null) [[likely]]
     return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "a null pointer for the array of %s", of);
+  return fail(MPI_ERR_ARG, "a null pointer for the array of %s", contents);
 }
 
 /// The bytes of the data. **Errors**: `refusal`.

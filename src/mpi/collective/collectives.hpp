@@ -9,17 +9,17 @@
 
 namespace weft::mpi {
 
-int barrier(const collective_call& as) noexcept;
-int broadcast(const collective_call& as, const typed_buffer& buffer, int root) noexcept;
+int barrier(const collective_call& call) noexcept;
+int broadcast(const collective_call& call, const typed_buffer& buffer, int root) noexcept;
 
-int gather(const collective_call& as, const program_block& sent, const program_block& received, int root) noexcept;
-int gather(const collective_call& as, const program_block& sent, const program_blocks& received, int root) noexcept;
-int scatter(const collective_call& as, const program_block& sent, const program_block& received, int root) noexcept;
-int scatter(const collective_call& as, const program_blocks& sent, const program_block& received, int root) noexcept;
-int all_gather(const collective_call& as, const program_block& sent, const program_block& received) noexcept;
-int all_gather(const collective_call& as, const program_block& sent, const program_blocks& received) noexcept;
-int all_to_all(const collective_call& as, const program_block& sent, const program_block& received) noexcept;
-int all_to_all(const collective_call& as, const program_blocks& sent, const program_blocks& received) noexcept;
+int gather(const collective_call& call, const program_block& sent, const program_block& received, int root) noexcept;
+int gather(const collective_call& call, const program_block& sent, const program_blocks& received, int root) noexcept;
+int scatter(const collective_call& call, const program_block& sent, const program_block& received, int root) noexcept;
+int scatter(const collective_call& call, const program_blocks& sent, const program_block& received, int root) noexcept;
+int all_gather(const collective_call& call, const program_block& sent, const program_block& received) noexcept;
+int all_gather(const collective_call& call, const program_block& sent, const program_blocks& received) noexcept;
+int all_to_all(const collective_call& call, const program_block& sent, const program_block& received) noexcept;
+int all_to_all(const collective_call& call, const program_blocks& sent, const program_blocks& received) noexcept;
 
 /// Both buffers of a reduction have one count and type; `from` may be MPI_IN_PLACE.
 struct reduced_buffers {
@@ -28,12 +28,12 @@ struct reduced_buffers {
   MPI_Count count;
   const datatype& type;
 };
-int reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op, int root) noexcept;
-int all_reduce(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept;
+int reduce(const collective_call& call, const reduced_buffers& buffers, MPI_Op op, int root) noexcept;
+int all_reduce(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
 /// `count`: of the block of each rank.
-int reduce_scatter_block(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept;
-int scan(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept;
-int exscan(const collective_call& as, const reduced_buffers& of, MPI_Op op) noexcept;
+int reduce_scatter_block(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
+int scan(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
+int exscan(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
 
 /// Those of a reduction with a count for each rank.
 struct scattered_buffers {
@@ -42,6 +42,6 @@ struct scattered_buffers {
   number_list counts;
   const datatype& type;
 };
-int reduce_scatter(const collective_call& as, const scattered_buffers& of, MPI_Op op) noexcept;
+int reduce_scatter(const collective_call& call, const scattered_buffers& buffers, MPI_Op op) noexcept;
 
 }  // namespace weft::mpi

@@ -14,9 +14,9 @@ namespace weft::mpi {
 namespace {
 
 // Whether this rank knows that the rank of a member has ended in the middle, or that it reaches it no more.
-bool is_cut_off(rank_state& rank, communicator& in, std::uint32_t member) {
+bool is_cut_off(rank_state& rank, communicator& comm, std::uint32_t member) {
   try {
-    static_cast<void>(rank.device.flush(in.world_rank(static_cast<int>(member)), {.timeout = {}}));
+    static_cast<void>(rank.device.flush(comm.world_rank(static_cast<int>(member)), {.timeout = {}}));
     return false;
   } catch (const weft::error& refused) {
     return refused.code() == errc::peer_failed || refused.code() == errc::transport_failed;
@@ -25,24 +25,24 @@ bool is_cut_off(rank_state& rank, communicator& in, std::uint32_t member) {
 
 // Whether it has ended in order. A receive that no message matches is complete if the rank that it names has ended;
 // otherwise it is taken back.
-bool has_left(rank_state& rank, communicator& in, std::uint32_t member) {
+bool has_left(rank_state& rank, communicator& comm, std::uint32_t member) {
   constexpr std::uint64_t tag_of_none = std::uint64_t{1} << 62;  // MPI's are ints
-  request one{request_operation::receive, in};
+  request req{request_operation::receive, comm};
   const accepted_status posted = rank.device.until_accepted([&] {
-    return rank.device.post_recv(in.world_rank(static_cast<int>(member)), buffer_ref{}, rank.signals,
-                                 {.tag = tag_of_none, .engine = in.engine, .context = &one});
+    return rank.device.post_recv(comm.world_rank(static_cast<int>(member)), buffer_ref{}, rank.signals,
+                                 {.tag = tag_of_none, .engine = comm.engine, .context = &req});
   });
-  while (!one.is_done()) {
+  while (!req.is_done()) {
     static_cast<void>(rank.device.cancel(posted.ticket()));
     rank.device.progress();
   }
-  return !one.result.is_cancelled;
+  return !req.result.is_cancelled;
 }
 
 template <class Is>
-std::optional<std::uint32_t> find_other(const communicator& in, const Is& is) {
-  for (std::uint32_t member = 0; member < in.size; ++member) {
-    if (member != in.rank && is(member)) return member;
+std::optional<std::uint32_t> find_other(const communicator& comm, const Is& is) {
+  for (std::uint32_t member = 0; member < comm.size; ++member) {
+    if (member != comm.rank && is(member)) return member;
   }
   return std::nullopt;
 }
@@ -51,20 +51,20 @@ std::optional<std::uint32_t> find_other(const communicator& in, const Is& is) {
 // in this period, while it makes progress.
 constexpr std::chrono::milliseconds notice_time{200};
 
-std::optional<std::uint32_t> find_ended(rank_state& rank, communicator& in) {
+std::optional<std::uint32_t> find_ended(rank_state& rank, communicator& comm) {
   std::optional<std::uint32_t> found;
   const auto has_found = [&] {
-    found = find_other(in, [&](std::uint32_t member) { return is_cut_off(rank, in, member); });
+    found = find_other(comm, [&](std::uint32_t member) { return is_cut_off(rank, comm, member); });
     return found.has_value();
   };
   if (rank.device.wait(rank.signals, has_found, {.timeout = notice_time})) return found;
-  return find_other(in, [&](std::uint32_t member) { return has_left(rank, in, member); });
+  return find_other(comm, [&](std::uint32_t member) { return has_left(rank, comm, member); });
 }
 
 }  // namespace
 
-int class_of_failed_member(rank_state& rank, communicator& in) {
-  if (const std::optional<std::uint32_t> ended = find_ended(rank, in))
+int class_of_failed_member(rank_state& rank, communicator& comm) {
+  if (const std::optional<std::uint32_t> ended = find_ended(rank, comm))
     return fail(MPI_ERR_PROC_ABORTED, "the process of rank %u has ended", *ended);
   return fail(
       MPI_ERR_TRUNCATE,
@@ -74,9 +74,9 @@ int class_of_failed_member(rank_state& rank, communicator& in) {
 
 void find_cause(rank_state& rank, request& failed) noexcept {
   int& error = failed.result.error;
-  if (failed.of == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
+  if (failed.comm == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
     return;
-  const int found = guarded([&] { return class_of_failed_member(rank, *failed.of); });
+  const int found = guarded([&] { return class_of_failed_member(rank, *failed.comm); });
   if (found == MPI_ERR_PROC_ABORTED) error = found;
 }
 

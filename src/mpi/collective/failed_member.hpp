@@ -11,7 +11,7 @@ struct request;
 /// Returns the class: MPI_ERR_PROC_ABORTED if the rank of a member has ended. If all live on, messages had other sizes
 /// than this rank or another one expects: MPI_ERR_TRUNCATE. **Blocking**: a fifth of a second, in which it makes
 /// progress.
-[[nodiscard]] int class_of_failed_member(rank_state& rank, communicator& in);
+[[nodiscard]] int class_of_failed_member(rank_state& rank, communicator& comm);
 
 /// Corrects the class with which a collective's request has failed, where the rank of a member has ended: other members
 /// then send messages of other sizes. **Blocking**: as `class_of_failed_member`.

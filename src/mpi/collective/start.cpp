@@ -28,8 +28,8 @@ class kept_collective final : public request_part {
   kept_collective(const collective& kept, communicator& comm, collective_parts&& parts)
       : parts_{std::move(parts)}, members_{comm.members.dup()}, runs_{kept.keep(members_, options_of_start)} {}
 
-  int start(rank_state& rank, request& of) override {
-    static_cast<void>(runs_.start(rank.signals, &of));
+  int start(rank_state& rank, request& req) override {
+    static_cast<void>(runs_.start(rank.signals, &req));
     return MPI_SUCCESS;
   }
 
@@ -39,28 +39,28 @@ class kept_collective final : public request_part {
   persistent_collective runs_;
 };
 
-int keep(const collective_call& as, const collective& of, collective_parts&& parts) {
-  auto kept = std::make_unique<kept_collective>(of, as.in, std::move(parts));
-  request& one = as.rank->requests.acquire(&as.in, request_operation::collective);
-  one.owned = kept.release();
-  one.is_persistent = true;
-  one.is_active = false;
-  one.finish(outcome{});
-  *as.request = handle_of(one);
+int keep(const collective_call& call, const collective& operation, collective_parts&& parts) {
+  auto kept = std::make_unique<kept_collective>(operation, call.comm, std::move(parts));
+  request& req = call.rank->requests.acquire(&call.comm, request_operation::collective);
+  req.owned = kept.release();
+  req.is_persistent = true;
+  req.is_active = false;
+  req.finish(outcome{});
+  *call.request = handle_of(req);
   return MPI_SUCCESS;
 }
 
 }  // namespace
 
-int start(const collective_call& as, const collective& of, collective_parts&& parts) {
-  if (as.is_persistent) return keep(as, of, std::move(parts));
-  rank_state& rank = *as.rank;
+int start(const collective_call& call, const collective& operation, collective_parts&& parts) {
+  if (call.is_persistent) return keep(call, operation, std::move(parts));
+  rank_state& rank = *call.rank;
   std::unique_ptr<started_collective> kept;
   if (!parts.are_none()) kept = std::make_unique<started_collective>(std::move(parts));
-  request& one = rank.requests.acquire(&as.in, request_operation::collective);
-  one.owned = kept.release();
-  return begin(rank, one, as.request, [&] {
-    static_cast<void>(of.post(as.in.members, rank.signals, options_of_start, &one));
+  request& req = rank.requests.acquire(&call.comm, request_operation::collective);
+  req.owned = kept.release();
+  return begin(rank, req, call.request, [&] {
+    static_cast<void>(operation.post(call.comm.members, rank.signals, options_of_start, &req));
     return MPI_SUCCESS;
   });
 }

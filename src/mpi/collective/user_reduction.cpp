@@ -33,23 +33,23 @@ class element_array {
 
 reduction user_reduction::reduction() noexcept {
   weft::reduction out{
-      .combine = [](const void* in, void* inout, std::size_t count,
-                    void* self) { static_cast<const user_reduction*>(self)->combine(in, inout, count); },
+      .combine = [](const void* input, void* inout, std::size_t count,
+                    void* self) { static_cast<const user_reduction*>(self)->combine(input, inout, count); },
       .context = this,
       .element_bytes = static_cast<std::size_t>(std::max<std::int64_t>(type_->size(), 1)),
       .is_commutative = operation_->is_commutative()};
   // Unpacked elements may be written, whichever rank they are of. Others would be written in the sender's array.
   if (!type_->is_contiguous(2)) {
-    out.combine_higher = [](const void* in, void* inout, std::size_t count, void* self) {
-      static_cast<const user_reduction*>(self)->combine_unpacked(static_cast<const std::byte*>(in),
+    out.combine_higher = [](const void* input, void* inout, std::size_t count, void* self) {
+      static_cast<const user_reduction*>(self)->combine_unpacked(static_cast<const std::byte*>(input),
                                                                  static_cast<std::byte*>(inout), count, true);
     };
   }
   return out;
 }
 
-void user_reduction::combine(const void* in, void* inout, std::size_t count) const {
-  const auto* const from = static_cast<const std::byte*>(in);
+void user_reduction::combine(const void* input, void* inout, std::size_t count) const {
+  const auto* const from = static_cast<const std::byte*>(input);
   auto* const into = static_cast<std::byte*>(inout);
   if (!type_->is_contiguous(2)) return combine_unpacked(from, into, count, false);
   const std::int64_t begin = type_->map().data.displacement;  // of the data in an element
@@ -57,7 +57,8 @@ void user_reduction::combine(const void* in, void* inout, std::size_t count) con
                     handle_of(*type_));
 }
 
-void user_reduction::combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count, bool is_higher) const {
+void user_reduction::combine_unpacked(const std::byte* input, std::byte* inout, std::size_t count,
+                                      bool is_higher) const {
   constexpr std::int64_t room_bytes = 16384;
   const std::int64_t extent = std::max<std::int64_t>(std::abs(type_->extent()), 1);
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(room_bytes / extent, 1));
@@ -66,8 +67,8 @@ void user_reduction::combine_unpacked(const std::byte* in, std::byte* inout, std
   const element_array lower{*type_, length}, higher{*type_, length};
   for (std::size_t done = 0; done < count; done += most) {
     const std::size_t some = std::min(most, count - done), bytes = some * size;
-    type_->unpack(lower.first(), 0, (is_higher ? inout : in) + done * size, bytes);
-    type_->unpack(higher.first(), 0, (is_higher ? in : inout) + done * size, bytes);
+    type_->unpack(lower.first(), 0, (is_higher ? inout : input) + done * size, bytes);
+    type_->unpack(higher.first(), 0, (is_higher ? input : inout) + done * size, bytes);
     operation_->apply(lower.first(), higher.first(), static_cast<std::int64_t>(some), handle_of(*type_));
     type_->pack(higher.first(), 0, inout + done * size, bytes);
   }

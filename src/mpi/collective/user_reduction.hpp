@@ -17,16 +17,16 @@ namespace weft::mpi {
 /// that gaps of the program's buffers are never written. Its address must not change.
 class user_reduction {
  public:
-  user_reduction(const operation& by, const datatype& type) noexcept : operation_{by}, type_{type} {}
+  user_reduction(const operation& op, const datatype& type) noexcept : operation_{op}, type_{type} {}
   user_reduction(const user_reduction&) = delete;
   user_reduction& operator=(const user_reduction&) = delete;
 
   [[nodiscard]] weft::reduction reduction() noexcept;
 
  private:
-  void combine(const void* in, void* inout, std::size_t count) const;
-  // `is_higher`: `in` is of higher ranks than `inout`.
-  void combine_unpacked(const std::byte* in, std::byte* inout, std::size_t count, bool is_higher) const;
+  void combine(const void* input, void* inout, std::size_t count) const;
+  // `is_higher`: `input` is of higher ranks than `inout`.
+  void combine_unpacked(const std::byte* input, std::byte* inout, std::size_t count, bool is_higher) const;
 
   operation_ref operation_;
   datatype_ref type_;

@@ -18,14 +18,14 @@ struct combined {
   }
 };
 
-void refuse_failed(const weft::counter& of) {
-  if (of.failed() > 0) throw error{errc::peer_failed, "a member of the new communicator has died"};
+void refuse_failed(const weft::counter& ended) {
+  if (ended.failed() > 0) throw error{errc::peer_failed, "a member of the new communicator has died"};
 }
 
 }  // namespace
 
-agreement proposal(rank_state& rank, const communicator& in, bool is_unordered) noexcept {
-  return {.context = in.rank == 0 ? rank.contexts.take(in.local->hash()) : no_context,
+agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered) noexcept {
+  return {.context = comm.rank == 0 ? rank.contexts.take(comm.local->hash()) : no_context,
           .is_unordered = is_unordered ? 1U : 0U};
 }
 

@@ -19,8 +19,8 @@ struct agreement {
   std::uint32_t is_unordered = 0;
 };
 
-/// The proposal of this member: the first member of `in` adds an id.
-[[nodiscard]] agreement proposal(rank_state& rank, const communicator& in, bool is_unordered) noexcept;
+/// The proposal of this member: the first member of `comm` adds an id.
+[[nodiscard]] agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered) noexcept;
 /// Gives all members of `in` the proposal of the first one.
 [[nodiscard]] collective broadcast_of(agreement& mine) noexcept;
 /// Gives it to all, but the engine is unordered only if all propose that.

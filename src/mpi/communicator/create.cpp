@@ -13,9 +13,9 @@
 namespace weft::mpi {
 namespace {
 
-int check_members(const communicator& parent, const process_group& of) {
+int check_members(const communicator& parent, const process_group& members) {
   const auto is_member = [&](std::uint32_t each) { return parent.local->member(each).has_value(); };
-  if (std::ranges::all_of(of.world_ranks(), is_member)) return MPI_SUCCESS;
+  if (std::ranges::all_of(members.world_ranks(), is_member)) return MPI_SUCCESS;
   return fail(MPI_ERR_GROUP, "a member of the group is none of the communicator");
 }
 
@@ -35,9 +35,9 @@ context_stream stream_of_part(const process_group& parent, std::int64_t color) n
 
 }  // namespace
 
-int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_Comm* out) noexcept {
+int create(rank_state& rank, communicator& parent, const group_handle& group, MPI_Comm* out) noexcept {
   return guarded([&] {
-    const process_group& members = *of.of;
+    const process_group& members = *group.members;
     if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
     const std::uint32_t me = rank.world.rank;
     const bool is_first = members.size() > 0 && members.world_rank(0) == me;
@@ -47,19 +47,20 @@ int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_C
     *out = MPI_COMM_NULL;
     if (!members.member(me)) return MPI_SUCCESS;
     const std::uint32_t context = contexts[*parent.local->member(members.world_rank(0))];
-    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = of.of}));
+    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = group.members}));
     return MPI_SUCCESS;
   });
 }
 
-int create_in_group(rank_state& rank, communicator& parent, const group_handle& of, int tag, MPI_Comm* out) noexcept {
+int create_in_group(rank_state& rank, communicator& parent, const group_handle& group, int tag,
+                    MPI_Comm* out) noexcept {
   return guarded([&] {
-    const process_group& members = *of.of;
+    const process_group& members = *group.members;
     if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
     *out = MPI_COMM_NULL;
     if (!members.member(rank.world.rank)) return MPI_SUCCESS;
     const std::uint32_t context = agree_in_group(rank, parent, members, tag);
-    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = of.of}));
+    *out = handle_of(rank, make_communicator(rank, parent, {.context = context, .local = group.members}));
     return MPI_SUCCESS;
   });
 }

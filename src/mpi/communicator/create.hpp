@@ -15,9 +15,9 @@ struct rank_state;
 
 /// MPI_Comm_create: all members of `parent` call it, each with a group of its own choice; members of one group with
 /// one.
-int create(rank_state& rank, communicator& parent, const group_handle& of, MPI_Comm* out) noexcept;
+int create(rank_state& rank, communicator& parent, const group_handle& group, MPI_Comm* out) noexcept;
 /// MPI_Comm_create_group: the members of the group alone call it, with a tag of the calling thread.
-int create_in_group(rank_state& rank, communicator& parent, const group_handle& of, int tag, MPI_Comm* out) noexcept;
+int create_in_group(rank_state& rank, communicator& parent, const group_handle& group, int tag, MPI_Comm* out) noexcept;
 
 /// MPI_Comm_split.
 int split(rank_state& rank, communicator& parent, int color, int key, MPI_Comm* out) noexcept;

@@ -16,19 +16,19 @@ namespace weft::mpi {
 namespace {
 
 // Null: no hints, at all members. Each member has an info of its own, so all have to be asked.
-agreement proposal_of(rank_state& rank, const communicator& of, const communicator_hints* hints) {
-  return proposal(rank, of, hints != nullptr && hints->allow_unordered());
+agreement proposal_of(rank_state& rank, const communicator& comm, const communicator_hints* hints) {
+  return proposal(rank, comm, hints != nullptr && hints->allow_unordered());
 }
 
 collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
   return hints != nullptr ? vote_on(mine) : broadcast_of(mine);
 }
 
-communicator& make_copy(rank_state& rank, communicator& of, const agreement& all, const communicator_hints* hints,
-                        communicator_memory at) {
-  const agreed_communicator agreed{.context = all.context, .local = of.local, .is_ordered = all.is_unordered == 0};
-  communicator& out = make_communicator(rank, of, agreed, std::move(at));
-  out.topology = of.topology;
+communicator& make_copy(rank_state& rank, communicator& comm, const agreement& all, const communicator_hints* hints,
+                        communicator_memory memory) {
+  const agreed_communicator agreed{.context = all.context, .local = comm.local, .is_ordered = all.is_unordered == 0};
+  communicator& out = make_communicator(rank, comm, agreed, std::move(memory));
+  out.topology = comm.topology;
   if (hints != nullptr) out.hints.set(*hints);
   return out;
 }
@@ -37,19 +37,19 @@ communicator& make_copy(rank_state& rank, communicator& of, const agreement& all
 // the time of MPI_Comm_idup (MPI 5.0, 7.4.2).
 class pending_copy final : public request_part {
  public:
-  pending_copy(const communicator& of, const agreement& proposed, const communicator_hints* hints) noexcept
-      : agreed{proposed}, error_handler_{of.error_handler}, hints_{hints != nullptr ? *hints : communicator_hints{}} {
+  pending_copy(const communicator& comm, const agreement& proposed, const communicator_hints* hints) noexcept
+      : agreed{proposed}, error_handler_{comm.error_handler}, hints_{hints != nullptr ? *hints : communicator_hints{}} {
     memory_.set_pending(error_handler_);
   }
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return memory_.handle(); }
-  int copy_attributes_of(rank_state& rank, communicator& of) noexcept {
-    return rank.attributes.of_communicators.copy(of.attributes, handle_of(rank, of), attributes_, handle());
+  int copy_attributes_of(rank_state& rank, communicator& comm) noexcept {
+    return rank.attributes.of_communicators.copy(comm.attributes, handle_of(rank, comm), attributes_, handle());
   }
-  void complete(rank_state& rank, request& of, outcome& result) noexcept override {
+  void complete(rank_state& rank, request& req, outcome& result) noexcept override {
     if (result.error != MPI_SUCCESS) return;
     result.error = guarded([&] {
-      communicator& made = make_copy(rank, *of.of, agreed, &hints_, std::move(memory_));
+      communicator& made = make_copy(rank, *req.comm, agreed, &hints_, std::move(memory_));
       const MPI_Errhandler handler = error_handler_.acquire();
       made.error_handler.set(handler);
       release_error_handler(handler);
@@ -67,31 +67,31 @@ class pending_copy final : public request_part {
   attribute_list<MPI_Comm> attributes_;
 };
 
-int duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out) {
-  agreement all = proposal_of(rank, of, hints);
-  agreeing(all, hints).run(of.members);
-  communicator& made = make_copy(rank, of, all, hints, {});
-  const int error = copy_attributes(rank, of, made);
+int duplicate_as(rank_state& rank, communicator& comm, const communicator_hints* hints, MPI_Comm* out) {
+  agreement all = proposal_of(rank, comm, hints);
+  agreeing(all, hints).run(comm.members);
+  communicator& made = make_copy(rank, comm, all, hints, {});
+  const int error = copy_attributes(rank, comm, made);
   *out = error == MPI_SUCCESS ? handle_of(rank, made) : MPI_COMM_NULL;
   if (error != MPI_SUCCESS) made.remove_reference();
   return error;
 }
 
-int start_duplicate_as(rank_state& rank, communicator& of, const communicator_hints* hints, MPI_Comm* out,
+int start_duplicate_as(rank_state& rank, communicator& comm, const communicator_hints* hints, MPI_Comm* out,
                        MPI_Request* handle) {
-  auto copy = std::make_unique<pending_copy>(of, proposal_of(rank, of, hints), hints);
-  const int failed_copy = copy->copy_attributes_of(rank, of);
-  request& one = rank.requests.acquire(&of, request_operation::collective);
+  auto copy = std::make_unique<pending_copy>(comm, proposal_of(rank, comm, hints), hints);
+  const int failed_copy = copy->copy_attributes_of(rank, comm);
+  request& req = rank.requests.acquire(&comm, request_operation::collective);
   pending_copy& kept = *copy;
-  one.owned = copy.release();
+  req.owned = copy.release();
   *out = kept.handle();
-  const int error = begin(rank, one, handle, [&] {
-    static_cast<void>(agreeing(kept.agreed, hints).post(of.members, rank.signals, options_of_start, &one));
+  const int error = begin(rank, req, handle, [&] {
+    static_cast<void>(agreeing(kept.agreed, hints).post(comm.members, rank.signals, options_of_start, &req));
     return MPI_SUCCESS;
   });
   if (failed_copy == MPI_SUCCESS) return error;
   // The others need this member to agree: a request that the program does not get, which makes no communicator.
-  if (error == MPI_SUCCESS) rank.requests.release_when_done(one);
+  if (error == MPI_SUCCESS) rank.requests.release_when_done(req);
   *out = MPI_COMM_NULL;
   *handle = MPI_REQUEST_NULL;
   return failed_copy;
@@ -99,46 +99,46 @@ int start_duplicate_as(rank_state& rank, communicator& of, const communicator_hi
 
 }  // namespace
 
-int duplicate(rank_state& rank, communicator& of, MPI_Comm* out) noexcept {
-  return guarded([&] { return duplicate_as(rank, of, nullptr, out); });
+int duplicate(rank_state& rank, communicator& comm, MPI_Comm* out) noexcept {
+  return guarded([&] { return duplicate_as(rank, comm, nullptr, out); });
 }
 
-int start_duplicate(rank_state& rank, communicator& of, MPI_Comm* out, MPI_Request* handle) noexcept {
-  return guarded([&] { return start_duplicate_as(rank, of, nullptr, out, handle); });
+int start_duplicate(rank_state& rank, communicator& comm, MPI_Comm* out, MPI_Request* handle) noexcept {
+  return guarded([&] { return start_duplicate_as(rank, comm, nullptr, out, handle); });
 }
 
-int duplicate_with_info(rank_state& rank, communicator& of, const info* given, MPI_Comm* out) noexcept {
+int duplicate_with_info(rank_state& rank, communicator& comm, const info* given, MPI_Comm* out) noexcept {
   return guarded([&] {
     const communicator_hints hints = read_hints(given);
-    return duplicate_as(rank, of, &hints, out);
+    return duplicate_as(rank, comm, &hints, out);
   });
 }
 
-int start_duplicate_with_info(rank_state& rank, communicator& of, const info* given, MPI_Comm* out,
+int start_duplicate_with_info(rank_state& rank, communicator& comm, const info* given, MPI_Comm* out,
                               MPI_Request* handle) noexcept {
   return guarded([&] {
     const communicator_hints hints = read_hints(given);
-    return start_duplicate_as(rank, of, &hints, out, handle);
+    return start_duplicate_as(rank, comm, &hints, out, handle);
   });
 }
 
-int set_error_handler_also_pending(MPI_Comm handle, communicator* of, MPI_Errhandler to) noexcept {
-  if (of != nullptr) return set_error_handler(*of, to);
+int set_error_handler_also_pending(MPI_Comm handle, communicator* comm, MPI_Errhandler to) noexcept {
+  if (comm != nullptr) return set_error_handler(*comm, to);
   error_handler_slot* const pending = find_pending(handle);
   if (pending == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
   pending->set(to);
   return MPI_SUCCESS;
 }
 
-int set_hints(communicator& of, const info* given) noexcept {
+int set_hints(communicator& comm, const info* given) noexcept {
   return guarded([&] {
-    communicator_hints hints = read_hints(given, of.hints.get());
-    if (!of.engine.is_ordered()) hints.allow_overtaking = hints.no_any_source = hints.no_any_tag = true;
-    of.hints.set(hints);
+    communicator_hints hints = read_hints(given, comm.hints.get());
+    if (!comm.engine.is_ordered()) hints.allow_overtaking = hints.no_any_source = hints.no_any_tag = true;
+    comm.hints.set(hints);
     return MPI_SUCCESS;
   });
 }
 
-int get_hints(const communicator& of, MPI_Info* made) noexcept { return report_hints(of.hints.get(), made); }
+int get_hints(const communicator& comm, MPI_Info* made) noexcept { return report_hints(comm.hints.get(), made); }
 
 }  // namespace weft::mpi

@@ -11,20 +11,20 @@ struct communicator;
 struct rank_state;
 
 /// A new communicator of the same members, with the topology, and without hints (MPI 5.0, 7.4.2).
-int duplicate(rank_state& rank, communicator& of, MPI_Comm* out) noexcept;
+int duplicate(rank_state& rank, communicator& comm, MPI_Comm* out) noexcept;
 /// The same without waiting: `out` may be used once the request is complete.
-int start_duplicate(rank_state& rank, communicator& of, MPI_Comm* out, MPI_Request* request) noexcept;
+int start_duplicate(rank_state& rank, communicator& comm, MPI_Comm* out, MPI_Request* request) noexcept;
 /// With the hints of an info object, which may be null.
-int duplicate_with_info(rank_state& rank, communicator& of, const info* hints, MPI_Comm* out) noexcept;
-int start_duplicate_with_info(rank_state& rank, communicator& of, const info* hints, MPI_Comm* out,
+int duplicate_with_info(rank_state& rank, communicator& comm, const info* hints, MPI_Comm* out) noexcept;
+int start_duplicate_with_info(rank_state& rank, communicator& comm, const info* hints, MPI_Comm* out,
                               MPI_Request* request) noexcept;
 
 /// MPI_Comm_set_errhandler. Programs, mpi4py among them, call it for a communicator of MPI_Comm_idup before its request
-/// is complete: then the communicator is made with that handler. `of` is null for such a handle.
-int set_error_handler_also_pending(MPI_Comm handle, communicator* of, MPI_Errhandler to) noexcept;
+/// is complete: then the communicator is made with that handler. `comm` is null for such a handle.
+int set_error_handler_also_pending(MPI_Comm handle, communicator* comm, MPI_Errhandler to) noexcept;
 
 /// MPI_Comm_set_info: the kind of an engine stays, and so do the hints that allow it.
-int set_hints(communicator& of, const info* hints) noexcept;
-int get_hints(const communicator& of, MPI_Info* made) noexcept;
+int set_hints(communicator& comm, const info* hints) noexcept;
+int get_hints(const communicator& comm, MPI_Info* made) noexcept;
 
 }  // namespace weft::mpi

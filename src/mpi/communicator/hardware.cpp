@@ -21,25 +21,25 @@ constexpr std::uint32_t processors_max = 8192;  // of Linux
 const std::filesystem::path system_folder{"/sys/devices/system"};
 
 std::string line_of(const std::filesystem::path& file) {
-  std::ifstream in{file};
+  std::ifstream stream{file};
   std::string out;
-  std::getline(in, out);
+  std::getline(stream, out);
   return out;
 }
 
 // A list as Linux writes it: 0-3,8.
 processor_list parsed(const std::string& text) {
   processor_list out;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
+  const char* position = text.data();
+  const char* const end = position + text.size();
+  while (position < end) {
     std::uint32_t first = 0;
-    auto found = std::from_chars(at, end, first);
+    auto found = std::from_chars(position, end, first);
     if (found.ec != std::errc{}) return out;
     std::uint32_t last = first;
     if (found.ptr < end && *found.ptr == '-') found = std::from_chars(found.ptr + 1, end, last);
     for (std::uint32_t each = first; each <= last && each < processors_max; ++each) out.push_back(each);
-    at = found.ptr + 1;
+    position = found.ptr + 1;
   }
   return out;
 }

@@ -17,40 +17,40 @@ int refuse_remote() noexcept { return fail(MPI_ERR_COMM, "an intracommunicator h
 }  // namespace
 
 int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept {
-  communicator* const of = find_communicator(rank, *handle);
-  if (of == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
-  if (is_predefined(*handle)) return fail_in(*of, fail(MPI_ERR_COMM, "a predefined communicator may not be freed"));
-  if (const int error = delete_attributes(rank, *of); error != MPI_SUCCESS) return fail_in(*of, error);
-  of->kind = object_kind::freed;
+  communicator* const comm = find_communicator(rank, *handle);
+  if (comm == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
+  if (is_predefined(*handle)) return fail_in(*comm, fail(MPI_ERR_COMM, "a predefined communicator may not be freed"));
+  if (const int error = delete_attributes(rank, *comm); error != MPI_SUCCESS) return fail_in(*comm, error);
+  comm->kind = object_kind::freed;
   *handle = MPI_COMM_NULL;
-  of->remove_reference();
+  comm->remove_reference();
   rank.requests.release_done();
   rank.communicators.destroy_ended();
   return MPI_SUCCESS;
 }
 
-int give_group(const communicator& of, MPI_Group* out) noexcept {
+int give_group(const communicator& comm, MPI_Group* out) noexcept {
   return guarded([&] {
-    *out = new_handle(of.local);
+    *out = new_handle(comm.local);
     return MPI_SUCCESS;
   });
 }
 
-int give_remote_group(const communicator& of, MPI_Group* out) noexcept {
-  if (of.remote == nullptr) return refuse_remote();
+int give_remote_group(const communicator& comm, MPI_Group* out) noexcept {
+  if (comm.remote == nullptr) return refuse_remote();
   return guarded([&] {
-    *out = new_handle(of.remote);
+    *out = new_handle(comm.remote);
     return MPI_SUCCESS;
   });
 }
 
-int give_remote_size(const communicator& of, int* out) noexcept {
-  if (of.remote == nullptr) return refuse_remote();
-  *out = static_cast<int>(of.remote->size());
+int give_remote_size(const communicator& comm, int* out) noexcept {
+  if (comm.remote == nullptr) return refuse_remote();
+  *out = static_cast<int>(comm.remote->size());
   return MPI_SUCCESS;
 }
 
-int is_inter(const communicator& of) noexcept { return of.remote != nullptr ? 1 : 0; }
+int is_inter(const communicator& comm) noexcept { return comm.remote != nullptr ? 1 : 0; }
 
 int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept {
   if (&a == &b) {
@@ -62,18 +62,18 @@ int compare_communicators(const communicator& a, const communicator& b, int* out
   return MPI_SUCCESS;
 }
 
-int set_name(communicator& of, const char* name) noexcept {
+int set_name(communicator& comm, const char* name) noexcept {
   return guarded([&] {
     std::string text{name, ::strnlen(name, MPI_MAX_OBJECT_NAME - 1)};
-    set_name_of(of, std::move(text));
+    set_name_of(comm, std::move(text));
     return MPI_SUCCESS;
   });
 }
 
-int get_name(MPI_Comm handle, const communicator* of, char* name, int* length) noexcept {
+int get_name(MPI_Comm handle, const communicator* comm, char* name, int* length) noexcept {
   if (handle == MPI_COMM_NULL) return give_name("MPI_COMM_NULL", name, length);
-  if (of == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
-  return guarded([&] { return give_name(given_name_of(*of), name, length); });
+  if (comm == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
+  return guarded([&] { return give_name(given_name_of(*comm), name, length); });
 }
 
 }  // namespace weft::mpi

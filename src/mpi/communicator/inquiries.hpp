@@ -12,15 +12,15 @@ struct rank_state;
 /// MPI_Comm_free. Requests in it complete as if it were there.
 int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept;
 
-int give_group(const communicator& of, MPI_Group* out) noexcept;
-int give_remote_group(const communicator& of, MPI_Group* out) noexcept;
-int give_remote_size(const communicator& of, int* out) noexcept;
-[[nodiscard]] int is_inter(const communicator& of) noexcept;
+int give_group(const communicator& comm, MPI_Group* out) noexcept;
+int give_remote_group(const communicator& comm, MPI_Group* out) noexcept;
+int give_remote_size(const communicator& comm, int* out) noexcept;
+[[nodiscard]] int is_inter(const communicator& comm) noexcept;
 int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept;
 
-int set_name(communicator& of, const char* name) noexcept;
+int set_name(communicator& comm, const char* name) noexcept;
 /// `name` has MPI_MAX_OBJECT_NAME bytes.
 /// MPI_COMM_NULL has a name, too (MPI 5.0, 7.8).
-int get_name(MPI_Comm handle, const communicator* of, char* name, int* length) noexcept;
+int get_name(MPI_Comm handle, const communicator* comm, char* name, int* length) noexcept;
 
 }  // namespace weft::mpi

@@ -28,7 +28,7 @@ class communicator_memory {
   /// Lets `find_pending` find the error handler that it is going to have.
   void set_pending(error_handler_slot& handler) noexcept;
   /// Makes it here, once. **Errors**: of the engine and the group.
-  [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& of, communicator_parts parts);
+  [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& runtime, communicator_parts parts);
 
  private:
   struct releaser {
@@ -43,6 +43,6 @@ class communicator_memory {
 /// Makes a communicator, whose error handler is that of `parent`, and keeps it. Sends nothing. **Errors**: of the
 /// engine and the group; `invalid_state` if there is no id left.
 communicator& make_communicator(rank_state& rank, communicator& parent, agreed_communicator agreed,
-                                communicator_memory at = {});
+                                communicator_memory memory = {});
 
 }  // namespace weft::mpi

@@ -71,14 +71,14 @@ error_class own(std::int64_t size, int distribution, int argument_of, int ranks,
 }
 
 // One dimension more: the elements that a process owns of it, each of which is `map`, `extent` bytes apart.
-error_class add_dimension(const owned& of, std::int64_t extent, type_map& map) {
+error_class add_dimension(const owned& indices, std::int64_t extent, type_map& map) {
   const auto bytes = [&](std::int64_t elements) { return checked{elements} * extent; };
-  const checked rest_at = bytes(of.start) + checked{of.full} * bytes(of.distance);
+  const checked rest_at = bytes(indices.start) + checked{indices.full} * bytes(indices.distance);
   if (!rest_at.is_valid()) return value_too_large;
   type_map block, row;
-  if (!try_repeat({&map, 0, of.length, extent}, block)) return value_too_large;
-  const copies both[] = {{&block, bytes(of.start).value(), of.full, bytes(of.distance).value()},
-                         {&map, rest_at.value(), of.rest, extent}};
+  if (!try_repeat({&map, 0, indices.length, extent}, block)) return value_too_large;
+  const copies both[] = {{&block, bytes(indices.start).value(), indices.full, bytes(indices.distance).value()},
+                         {&map, rest_at.value(), indices.rest, extent}};
   if (!try_join(both, row)) return value_too_large;
   map = std::move(row);
   return success;
@@ -95,29 +95,29 @@ error_class check_subarray(int dimensions, number_list sizes, number_list subsiz
   return is_usable(old) ? success : type;
 }
 
-error_class check_darray(const darray_arguments& of, const datatype* old) noexcept {
-  if (of.dimensions < 1) return dims;
-  if (of.ranks < 1 || of.rank < 0 || of.rank >= of.ranks || !is_order(of.order)) return argument;
-  if (of.sizes.is_null() || of.distributions == nullptr || of.arguments == nullptr || of.grid == nullptr) {
+error_class check_darray(const darray_arguments& array, const datatype* old) noexcept {
+  if (array.dimensions < 1) return dims;
+  if (array.ranks < 1 || array.rank < 0 || array.rank >= array.ranks || !is_order(array.order)) return argument;
+  if (array.sizes.is_null() || array.distributions == nullptr || array.arguments == nullptr || array.grid == nullptr) {
     return argument;
   }
   std::int64_t cells = 1;
-  for (int i = 0; i < of.dimensions; ++i) {
-    if (of.sizes[i] < 1 || of.grid[i] < 1) return argument;
-    cells *= of.grid[i];
-    if (cells > of.ranks) return argument;
+  for (int i = 0; i < array.dimensions; ++i) {
+    if (array.sizes[i] < 1 || array.grid[i] < 1) return argument;
+    cells *= array.grid[i];
+    if (cells > array.ranks) return argument;
   }
-  if (cells != of.ranks) return argument;
+  if (cells != array.ranks) return argument;
   return is_usable(old) ? success : type;
 }
 
-recipe recipe_of_darray(const darray_arguments& of, const datatype* old, width form) {
-  recipe out = recipe_of(combiner::darray, form, old, {of.ranks, of.rank, of.dimensions});
-  append(out.numbers, of.sizes, of.dimensions);
-  append(out.numbers, of.distributions, of.dimensions);
-  append(out.numbers, of.arguments, of.dimensions);
-  append(out.numbers, of.grid, of.dimensions);
-  out.numbers.push_back(of.order);
+recipe recipe_of_darray(const darray_arguments& array, const datatype* old, width form) {
+  recipe out = recipe_of(combiner::darray, form, old, {array.ranks, array.rank, array.dimensions});
+  append(out.numbers, array.sizes, array.dimensions);
+  append(out.numbers, array.distributions, array.dimensions);
+  append(out.numbers, array.arguments, array.dimensions);
+  append(out.numbers, array.grid, array.dimensions);
+  out.numbers.push_back(array.order);
   return out;
 }
 
@@ -146,28 +146,28 @@ error_class make_subarray(int dimensions, number_list sizes, number_list subsize
   });
 }
 
-error_class make_darray(const darray_arguments& of, const datatype* old, width form, datatype_ref& out) noexcept {
-  const error_class wrong = check_darray(of, old);
+error_class make_darray(const darray_arguments& array, const datatype* old, width form, datatype_ref& out) noexcept {
+  const error_class wrong = check_darray(array, old);
   if (wrong != success) return wrong;
   return without_exceptions([&] {
-    std::vector<int> coordinates(static_cast<std::size_t>(of.dimensions));
-    for (int i = of.dimensions - 1, rest = of.rank; i >= 0; rest /= of.grid[i--]) {
-      coordinates[static_cast<std::size_t>(i)] = rest % of.grid[i];
+    std::vector<int> coordinates(static_cast<std::size_t>(array.dimensions));
+    for (int i = array.dimensions - 1, rest = array.rank; i >= 0; rest /= array.grid[i--]) {
+      coordinates[static_cast<std::size_t>(i)] = rest % array.grid[i];
     }
     type_map map = old->map();
     checked extent = old->extent();
-    const error_class failure = from_the_closest(of.dimensions, of.order, [&](int i) {
+    const error_class failure = from_the_closest(array.dimensions, array.order, [&](int i) {
       owned indices;
-      const error_class refused = own(of.sizes[i], of.distributions[i], of.arguments[i], of.grid[i],
+      const error_class refused = own(array.sizes[i], array.distributions[i], array.arguments[i], array.grid[i],
                                       coordinates[static_cast<std::size_t>(i)], indices);
       if (refused != success) return refused;
       const error_class each = add_dimension(indices, extent.value(), map);
-      extent = extent * of.sizes[i];
+      extent = extent * array.sizes[i];
       return extent.is_valid() ? each : value_too_large;
     });
     if (failure != success) return failure;
     if (!try_set_bounds(map, 0, extent)) return value_too_large;
-    return finish(std::move(map), recipe_of_darray(of, old, form), out);
+    return finish(std::move(map), recipe_of_darray(array, old, form), out);
   });
 }
 

@@ -12,14 +12,14 @@ using namespace constructing;
 using enum error_class;
 
 // `count` blocks of `block_length` elements; their displacements are `unit` times a number, or bytes for unit 1.
-error_class vector_of(combiner by, std::int64_t count, std::int64_t block_length, std::int64_t stride, checked unit,
+error_class vector_of(combiner kind, std::int64_t count, std::int64_t block_length, std::int64_t stride, checked unit,
                       const datatype* old, width form, datatype_ref& out) {
   const checked distance = checked{stride} * unit;
   type_map block, map;
   if (!try_repeat({&old->map(), 0, block_length, old->extent()}, block)) return value_too_large;
   if (!distance.is_valid() && count > 1 && !block.is_empty()) return value_too_large;
   if (!try_repeat({&block, 0, count, distance.value()}, map)) return value_too_large;
-  return finish(std::move(map), recipe_of(by, form, old, {count, block_length, stride}), out);
+  return finish(std::move(map), recipe_of(kind, form, old, {count, block_length, stride}), out);
 }
 
 // Blocks at displacements, which are `unit` times a number.
@@ -45,13 +45,13 @@ void append(std::vector<std::int64_t>& to, number_list from, std::int64_t count)
   for (std::int64_t i = 0; i < count; ++i) to.push_back(from[i]);
 }
 
-error_class indexed_by_lists(combiner by, std::int64_t count, number_list lengths, number_list displacements,
+error_class indexed_by_lists(combiner kind, std::int64_t count, number_list lengths, number_list displacements,
                              bool is_in_extents, const datatype* old, width form, datatype_ref& out) noexcept {
   if (count < 0) return error_class::count;
   if (!is_usable(old)) return type;
   if (count > 0 && (lengths.is_null() || displacements.is_null())) return argument;
   return without_exceptions([&] {
-    recipe from = recipe_of(by, form, old, {count});
+    recipe from = recipe_of(kind, form, old, {count});
     append(from.numbers, lengths, count);
     append(from.numbers, displacements, count);
     return indexed_of(
@@ -60,14 +60,14 @@ error_class indexed_by_lists(combiner by, std::int64_t count, number_list length
   });
 }
 
-error_class indexed_by_blocks(combiner by, std::int64_t count, std::int64_t length, number_list displacements,
+error_class indexed_by_blocks(combiner kind, std::int64_t count, std::int64_t length, number_list displacements,
                               bool is_in_extents, const datatype* old, width form, datatype_ref& out) noexcept {
   if (count < 0) return error_class::count;
   if (length < 0) return argument;
   if (!is_usable(old)) return type;
   if (count > 0 && displacements.is_null()) return argument;
   return without_exceptions([&] {
-    recipe from = recipe_of(by, form, old, {count, length});
+    recipe from = recipe_of(kind, form, old, {count, length});
     append(from.numbers, displacements, count);
     return indexed_of(
         count, [&](std::int64_t) { return length; }, displacements, is_in_extents ? old->extent() : 1, old,
@@ -140,7 +140,7 @@ error_class make_struct(std::int64_t count, number_list block_lengths, number_li
   if (count < 0) return error_class::count;
   if (count > 0 && (block_lengths.is_null() || displacements.is_null() || types == nullptr)) return argument;
   return without_exceptions([&] {
-    recipe from{.by = combiner::structure, .is_wide = form == width::wide, .numbers = {count}};
+    recipe from{.kind = combiner::structure, .is_wide = form == width::wide, .numbers = {count}};
     std::vector<copies> blocks;
     for (std::int64_t i = 0; i < count; ++i) {
       if (block_lengths[i] < 0) return argument;

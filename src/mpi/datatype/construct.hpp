@@ -73,6 +73,6 @@ struct darray_arguments {
   const int* grid;
   int order;
 };
-error_class make_darray(const darray_arguments& of, const datatype* old, width form, datatype_ref& out) noexcept;
+error_class make_darray(const darray_arguments& array, const datatype* old, width form, datatype_ref& out) noexcept;
 
 }  // namespace weft::mpi

@@ -31,8 +31,8 @@ inline error_class finish(type_map&& map, recipe&& from, datatype_ref& out) {
 }
 
 /// A recipe of one old type.
-inline recipe recipe_of(combiner by, width form, const datatype* old, std::vector<std::int64_t>&& numbers) {
-  recipe out{.by = by, .is_wide = form == width::wide, .numbers = std::move(numbers)};
+inline recipe recipe_of(combiner kind, width form, const datatype* old, std::vector<std::int64_t>&& numbers) {
+  recipe out{.kind = kind, .is_wide = form == width::wide, .numbers = std::move(numbers)};
   out.types.emplace_back(*old);
   return out;
 }

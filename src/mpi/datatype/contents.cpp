@@ -9,7 +9,7 @@ namespace {
 
 // The numbers of a recipe lie in the order of the narrow form: ints, then addresses.
 std::int64_t addresses_of(const recipe& from) noexcept {
-  switch (from.by) {
+  switch (from.kind) {
     case combiner::hvector: return 1;
     case combiner::resized: return 2;
     case combiner::hindexed:
@@ -22,8 +22,8 @@ std::int64_t addresses_of(const recipe& from) noexcept {
 // Whether a number is an int in the wide form, too: ranks, dimensions, orders and the like.
 bool is_always_int(const recipe& from, std::size_t index) noexcept {
   const std::size_t last = from.numbers.size() - 1;
-  if (from.by == combiner::subarray) return index == 0 || index == last;
-  if (from.by != combiner::darray) return false;
+  if (from.kind == combiner::subarray) return index == 0 || index == last;
+  if (from.kind != combiner::darray) return false;
   const auto dimensions = static_cast<std::size_t>(from.numbers[2]);
   return index < 3 || index >= 3 + dimensions;
 }
@@ -47,7 +47,7 @@ void each_number(const recipe& from, const Integer& integer, const Address& addr
 }  // namespace
 
 type_envelope envelope_of(const datatype& type) noexcept {
-  type_envelope out{.types = static_cast<std::int64_t>(type.made_by().types.size()), .by = type.made_by().by};
+  type_envelope out{.types = static_cast<std::int64_t>(type.made_by().types.size()), .kind = type.made_by().kind};
   const auto counting = [](std::int64_t& to) { return [&to](std::int64_t) { ++to; }; };
   each_number(type.made_by(), counting(out.integers), counting(out.addresses), counting(out.large_counts));
   return out;
@@ -56,15 +56,15 @@ type_envelope envelope_of(const datatype& type) noexcept {
 error_class contents_of(const datatype& type, std::span<int> integers, std::span<std::int64_t> addresses,
                         std::span<std::int64_t> large_counts, std::span<const datatype*> types) noexcept {
   const type_envelope needed = envelope_of(type);
-  if (needed.by == combiner::named) return error_class::type;
-  const auto is_short = [](const auto& of, std::int64_t count) { return std::ssize(of) < count; };
+  if (needed.kind == combiner::named) return error_class::type;
+  const auto is_short = [](const auto& list, std::int64_t count) { return std::ssize(list) < count; };
   if (is_short(integers, needed.integers) || is_short(addresses, needed.addresses) ||
       is_short(large_counts, needed.large_counts) || is_short(types, needed.types)) {
     return error_class::argument;
   }
   const auto writing = [](auto to) {
-    return [at = to.begin()](std::int64_t number) mutable {
-      *at++ = static_cast<typename decltype(to)::value_type>(number);
+    return [next = to.begin()](std::int64_t number) mutable {
+      *next++ = static_cast<typename decltype(to)::value_type>(number);
     };
   };
   auto integer = writing(integers);

@@ -18,7 +18,7 @@ struct type_envelope {
   std::int64_t addresses = 0;
   std::int64_t large_counts = 0;
   std::int64_t types = 0;
-  combiner by = combiner::named;
+  combiner kind = combiner::named;
 };
 
 [[nodiscard]] type_envelope envelope_of(const datatype& type) noexcept;

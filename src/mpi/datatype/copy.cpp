@@ -22,7 +22,7 @@ template <class Direction>
 using packed_of = typename Direction::packed;
 
 template <class Direction>
-packed_of<Direction> run(const part& of, std::uintptr_t memory, range wanted, packed_of<Direction> packed) noexcept;
+packed_of<Direction> run(const part& data, std::uintptr_t memory, range wanted, packed_of<Direction> packed) noexcept;
 
 // Blocks of one size: `address_of(index)` says where one begins, `copy_whole(index, packed, count)` copies whole ones.
 template <class Direction, class AddressOf, class CopyWhole>
@@ -48,20 +48,20 @@ packed_of<Direction> run_equal(std::size_t block_bytes, range wanted, packed_of<
 }
 
 template <class Direction>
-packed_of<Direction> run_strided(const node& in, std::uintptr_t memory, range wanted,
+packed_of<Direction> run_strided(const node& node, std::uintptr_t memory, range wanted,
                                  packed_of<Direction> packed) noexcept {
-  const auto stride = static_cast<std::uintptr_t>(in.stride);
+  const auto stride = static_cast<std::uintptr_t>(node.stride);
   const auto address_of = [&](std::size_t index) { return memory + index * stride; };
   const auto whole_of = [&](auto size) {
     return run_equal<Direction>(size, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
       return blocks::strided<Direction, size>(address_of(index), stride, to, count);
     });
   };
-  return blocks::by_size(static_cast<std::size_t>(in.block_bytes), whole_of, [&] {
-    const auto bytes = static_cast<std::size_t>(in.block_bytes);
+  return blocks::by_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
+    const auto bytes = static_cast<std::size_t>(node.block_bytes);
     return run_equal<Direction>(bytes, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
-      for (std::uintptr_t at = address_of(index); count != 0; --count, at += stride, to += bytes) {
-        blocks::move_block<Direction>(at, to, bytes);
+      for (std::uintptr_t block = address_of(index); count != 0; --count, block += stride, to += bytes) {
+        blocks::move_block<Direction>(block, to, bytes);
       }
       return to;
     });
@@ -69,17 +69,17 @@ packed_of<Direction> run_strided(const node& in, std::uintptr_t memory, range wa
 }
 
 template <class Direction>
-packed_of<Direction> run_scattered(const node& in, std::uintptr_t memory, range wanted,
+packed_of<Direction> run_scattered(const node& node, std::uintptr_t memory, range wanted,
                                    packed_of<Direction> packed) noexcept {
-  const std::int64_t* const at = in.displacements.data();
-  const auto address_of = [&](std::size_t index) { return memory + static_cast<std::uintptr_t>(at[index]); };
+  const std::int64_t* const displacements = node.displacements.data();
+  const auto address_of = [&](std::size_t index) { return memory + static_cast<std::uintptr_t>(displacements[index]); };
   const auto whole_of = [&](auto size) {
     return run_equal<Direction>(size, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
-      return blocks::scattered<Direction, size>(memory, at + index, to, count);
+      return blocks::scattered<Direction, size>(memory, displacements + index, to, count);
     });
   };
-  return blocks::by_size(static_cast<std::size_t>(in.block_bytes), whole_of, [&] {
-    const auto bytes = static_cast<std::size_t>(in.block_bytes);
+  return blocks::by_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
+    const auto bytes = static_cast<std::size_t>(node.block_bytes);
     return run_equal<Direction>(bytes, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
       for (; count != 0; --count, ++index, to += bytes) blocks::move_block<Direction>(address_of(index), to, bytes);
       return to;
@@ -111,11 +111,11 @@ void each_entry(const node& list, range wanted, const Copy& copy) noexcept {
 }
 
 template <class Direction>
-packed_of<Direction> run_loop(const node& in, std::uintptr_t memory, range wanted,
+packed_of<Direction> run_loop(const node& node, std::uintptr_t memory, range wanted,
                               packed_of<Direction> packed) noexcept {
-  const part& body = in.parts[0];
+  const part& body = node.parts[0];
   const auto length = static_cast<std::uint64_t>(body.bytes);
-  const auto stride = static_cast<std::uintptr_t>(in.stride);
+  const auto stride = static_cast<std::uintptr_t>(node.stride);
   if (wanted.skipped >= length) {
     memory += wanted.skipped / length * stride;
     wanted.skipped %= length;
@@ -139,27 +139,27 @@ packed_of<Direction> run_loop(const node& in, std::uintptr_t memory, range wante
 }
 
 template <class Direction>
-packed_of<Direction> run(const part& of, std::uintptr_t memory, range wanted, packed_of<Direction> packed) noexcept {
-  memory += static_cast<std::uintptr_t>(of.displacement);
-  if (of.blocks == nullptr) {
+packed_of<Direction> run(const part& data, std::uintptr_t memory, range wanted, packed_of<Direction> packed) noexcept {
+  memory += static_cast<std::uintptr_t>(data.displacement);
+  if (data.blocks == nullptr) {
     blocks::move_block<Direction>(memory + wanted.skipped, packed, wanted.bytes);
     return packed + wanted.bytes;
   }
-  const node& in = *of.blocks;
-  switch (in.is) {
-    case node::kind::strided: return run_strided<Direction>(in, memory, wanted, packed);
-    case node::kind::scattered: return run_scattered<Direction>(in, memory, wanted, packed);
-    case node::kind::loop: return run_loop<Direction>(in, memory, wanted, packed);
+  const node& node = *data.blocks;
+  switch (node.is) {
+    case node::kind::strided: return run_strided<Direction>(node, memory, wanted, packed);
+    case node::kind::scattered: return run_scattered<Direction>(node, memory, wanted, packed);
+    case node::kind::loop: return run_loop<Direction>(node, memory, wanted, packed);
     case node::kind::various:
-      each_entry(in, wanted, [&](std::size_t index, std::uint64_t skipped, std::size_t bytes) {
-        const auto at = memory + static_cast<std::uintptr_t>(in.displacements[index]);
-        blocks::move_block<Direction>(at + skipped, packed, bytes);
+      each_entry(node, wanted, [&](std::size_t index, std::uint64_t skipped, std::size_t bytes) {
+        const auto address = memory + static_cast<std::uintptr_t>(node.displacements[index]);
+        blocks::move_block<Direction>(address + skipped, packed, bytes);
         packed += bytes;
       });
       break;
     case node::kind::list:
-      each_entry(in, wanted, [&](std::size_t index, std::uint64_t skipped, std::size_t bytes) {
-        packed = run<Direction>(in.parts[index], memory, {skipped, bytes}, packed);
+      each_entry(node, wanted, [&](std::size_t index, std::uint64_t skipped, std::size_t bytes) {
+        packed = run<Direction>(node.parts[index], memory, {skipped, bytes}, packed);
       });
       break;
   }

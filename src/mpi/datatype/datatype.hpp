@@ -26,7 +26,7 @@ class datatype;
 class datatype_ref {
  public:
   datatype_ref() noexcept = default;
-  explicit datatype_ref(const datatype& of) noexcept;
+  explicit datatype_ref(const datatype& type) noexcept;
   datatype_ref(const datatype_ref& other) noexcept;
   datatype_ref(datatype_ref&& other) noexcept : type_{std::exchange(other.type_, nullptr)} {}
   datatype_ref& operator=(datatype_ref other) noexcept {
@@ -77,7 +77,7 @@ enum class combiner : int {
 /// The arguments of the constructor. `numbers`: ints of the narrow form, then addresses, each in the order of the
 /// standard (5.1.13).
 struct recipe {
-  combiner by = combiner::named;
+  combiner kind = combiner::named;
   bool is_wide = false;  // constructed with MPI_Count, by a function that ends in _c
   std::vector<std::int64_t> numbers{};
   std::vector<datatype_ref> types{};
@@ -210,7 +210,7 @@ extern constinit std::array<std::atomic<const datatype*>, last_handle - first_ha
 /// The predefined pair of a value and an index (MPI_Type_get_value_index); null: there is none.
 [[nodiscard]] const datatype* find_pair(const datatype& value, const datatype& index) noexcept;
 
-inline datatype_ref::datatype_ref(const datatype& of) noexcept : type_{&of} { of.add_reference(); }
+inline datatype_ref::datatype_ref(const datatype& type) noexcept : type_{&type} { type.add_reference(); }
 inline datatype_ref::datatype_ref(const datatype_ref& other) noexcept : type_{other.type_} {
   if (type_ != nullptr) type_->add_reference();
 }

@@ -36,10 +36,10 @@ const basic* find_fixed(const absent_type& type, int bytes) noexcept {
 }
 
 type_map map_of(const absent_type& type, const basic& number) {
-  const type_map one = type_map_of(number);
-  if (type.form != default_form::pair) return one;
+  const type_map single = type_map_of(number);
+  if (type.form != default_form::pair) return single;
   type_map out;
-  const copies both{&one, 0, 2, one.size()};
+  const copies both{&single, 0, 2, single.size()};
   static_cast<void>(try_repeat(both, out));
   return out;
 }

@@ -9,34 +9,34 @@ namespace {
 
 // The sum of a number that each basic element has. A loop counts its body once.
 template <class OfBlock>
-checked sum_of(const part& of, const OfBlock& of_block) noexcept {
-  if (of.bytes == 0) return 0;
-  if (of.element != nullptr) return of_block(*of.element, of.bytes / of.element->bytes);
-  const node& in = *of.blocks;
-  if (in.is == node::kind::loop) return checked{in.count} * sum_of(in.parts[0], of_block);
+checked sum_of(const part& data, const OfBlock& of_block) noexcept {
+  if (data.bytes == 0) return 0;
+  if (data.element != nullptr) return of_block(*data.element, data.bytes / data.element->bytes);
+  const node& node = *data.blocks;
+  if (node.is == node::kind::loop) return checked{node.count} * sum_of(node.parts[0], of_block);
   checked out = 0;
-  for (const part& each : in.parts) out = out + sum_of(each, of_block);
+  for (const part& each : node.parts) out = out + sum_of(each, of_block);
   return out;
 }
 
 // `bytes` is less than the part has.
-std::optional<std::int64_t> count_elements(const part& of, std::int64_t bytes) noexcept {
+std::optional<std::int64_t> count_elements(const part& data, std::int64_t bytes) noexcept {
   std::int64_t out = 0;
-  const part* at = &of;
+  const part* entry = &data;
   while (bytes != 0) {
-    if (at->element != nullptr) {
-      if (bytes % at->element->bytes != 0) return std::nullopt;
-      return out + bytes / at->element->bytes;
+    if (entry->element != nullptr) {
+      if (bytes % entry->element->bytes != 0) return std::nullopt;
+      return out + bytes / entry->element->bytes;
     }
-    const node& in = *at->blocks;
-    at = in.parts.data();
-    if (in.is == node::kind::loop) {
-      out += bytes / at->bytes * at->elements;
-      bytes %= at->bytes;
+    const node& node = *entry->blocks;
+    entry = node.parts.data();
+    if (node.is == node::kind::loop) {
+      out += bytes / entry->bytes * entry->elements;
+      bytes %= entry->bytes;
     } else {
-      for (; bytes >= at->bytes; ++at) {
-        out += at->elements;
-        bytes -= at->bytes;
+      for (; bytes >= entry->bytes; ++entry) {
+        out += entry->elements;
+        bytes -= entry->bytes;
         if (bytes == 0) break;
       }
     }
@@ -45,20 +45,20 @@ std::optional<std::int64_t> count_elements(const part& of, std::int64_t bytes) n
 }
 
 // `elements` is less than the part has.
-std::int64_t count_bytes(const part& of, std::int64_t elements) noexcept {
+std::int64_t count_bytes(const part& data, std::int64_t elements) noexcept {
   std::int64_t out = 0;
-  const part* at = &of;
+  const part* entry = &data;
   while (elements != 0) {
-    if (at->element != nullptr) return out + elements * at->element->bytes;
-    const node& in = *at->blocks;
-    at = in.parts.data();
-    if (in.is == node::kind::loop) {
-      out += elements / at->elements * at->bytes;
-      elements %= at->elements;
+    if (entry->element != nullptr) return out + elements * entry->element->bytes;
+    const node& node = *entry->blocks;
+    entry = node.parts.data();
+    if (node.is == node::kind::loop) {
+      out += elements / entry->elements * entry->bytes;
+      elements %= entry->elements;
     } else {
-      for (; elements >= at->elements; ++at) {
-        out += at->bytes;
-        elements -= at->elements;
+      for (; elements >= entry->elements; ++entry) {
+        out += entry->bytes;
+        elements -= entry->elements;
         if (elements == 0) break;
       }
     }
@@ -92,8 +92,8 @@ std::optional<std::int64_t> bytes_of_elements(const datatype& type, std::int64_t
 }
 
 std::optional<std::int64_t> external_bytes_of(const datatype& type) noexcept {
-  const checked out = sum_of(type.map().elements(), [](const basic& of, std::int64_t count) {
-    return checked{count} * static_cast<std::int64_t>(of.external_bytes);
+  const checked out = sum_of(type.map().elements(), [](const basic& basic_type, std::int64_t count) {
+    return checked{count} * static_cast<std::int64_t>(basic_type.external_bytes);
   });
   return out.is_valid() ? std::optional{out.value()} : std::nullopt;
 }

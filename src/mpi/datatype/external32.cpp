@@ -62,30 +62,30 @@ number number_of(const basic& type) noexcept {
   return {type.bytes / parts, type.external_bytes / parts, type.is, is_long && LDBL_MANT_DIG == 64};
 }
 
-void write_number(const number& of, const std::byte* memory, std::byte* to) noexcept {
-  if (of.is_long_double) {
+void write_number(const number& format, const std::byte* memory, std::byte* to) noexcept {
+  if (format.is_long_double) {
     std::byte quad[16];
     quad_of_extended(memory, quad);
     std::reverse_copy(quad, quad + 16, to);
   } else {
-    std::reverse_copy(memory, memory + of.external_bytes, to);
+    std::reverse_copy(memory, memory + format.external_bytes, to);
   }
 }
 
-void read_number(const number& of, const std::byte* from, std::byte* memory) noexcept {
-  if (of.is_long_double) {
+void read_number(const number& format, const std::byte* from, std::byte* memory) noexcept {
+  if (format.is_long_double) {
     std::byte quad[16];
     std::reverse_copy(from, from + 16, quad);
     extended_of_quad(quad, memory);
     return;
   }
-  if (of.is == representation::boolean) {  // any byte but 0 is true, and memory knows no other true than 1
+  if (format.is == representation::boolean) {  // any byte but 0 is true, and memory knows no other true than 1
     *memory = std::byte{from[0] != std::byte{0}};
     return;
   }
-  std::reverse_copy(from, from + of.external_bytes, memory);
-  const bool is_negative = of.is == representation::signed_integer && (from[0] & std::byte{0x80}) != std::byte{0};
-  std::fill(memory + of.external_bytes, memory + of.bytes, is_negative ? std::byte{0xff} : std::byte{0});
+  std::reverse_copy(from, from + format.external_bytes, memory);
+  const bool is_negative = format.is == representation::signed_integer && (from[0] & std::byte{0x80}) != std::byte{0};
+  std::fill(memory + format.external_bytes, memory + format.bytes, is_negative ? std::byte{0xff} : std::byte{0});
 }
 
 // Calls `convert(number, address, external bytes)` for each number of `count` elements, in their order.
@@ -93,12 +93,13 @@ template <class Convert>
 void each_number(const datatype& type, std::uintptr_t address, std::int64_t count, const Convert& convert) noexcept {
   std::size_t external = 0;
   for (std::int64_t i = 0; i < count; ++i, address += static_cast<std::uintptr_t>(type.extent())) {
-    each_block(type.map().elements(), 0, [&](std::int64_t at, std::int64_t bytes, const basic* element) {
-      const number one = number_of(*element);
-      const std::uintptr_t begin = address + static_cast<std::uintptr_t>(at);
-      for (std::uintptr_t memory = begin; memory != begin + static_cast<std::uintptr_t>(bytes); memory += one.bytes) {
-        convert(one, memory, external);
-        external += one.external_bytes;
+    each_block(type.map().elements(), 0, [&](std::int64_t displacement, std::int64_t bytes, const basic* element) {
+      const number format = number_of(*element);
+      const std::uintptr_t begin = address + static_cast<std::uintptr_t>(displacement);
+      for (std::uintptr_t memory = begin; memory != begin + static_cast<std::uintptr_t>(bytes);
+           memory += format.bytes) {
+        convert(format, memory, external);
+        external += format.external_bytes;
       }
     });
   }
@@ -108,15 +109,15 @@ void each_number(const datatype& type, std::uintptr_t address, std::int64_t coun
 
 void write_external(const datatype& type, const void* address, std::int64_t count, std::byte* to) noexcept {
   each_number(type, reinterpret_cast<std::uintptr_t>(address), count,
-              [&](const number& of, std::uintptr_t memory, std::size_t external) {
-                write_number(of, reinterpret_cast<const std::byte*>(memory), to + external);
+              [&](const number& format, std::uintptr_t memory, std::size_t external) {
+                write_number(format, reinterpret_cast<const std::byte*>(memory), to + external);
               });
 }
 
 void read_external(const datatype& type, void* address, std::int64_t count, const std::byte* from) noexcept {
   each_number(type, reinterpret_cast<std::uintptr_t>(address), count,
-              [&](const number& of, std::uintptr_t memory, std::size_t external) {
-                read_number(of, from + external, reinterpret_cast<std::byte*>(memory));
+              [&](const number& format, std::uintptr_t memory, std::size_t external) {
+                read_number(format, from + external, reinterpret_cast<std::byte*>(memory));
               });
 }
 

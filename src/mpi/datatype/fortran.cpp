@@ -21,14 +21,14 @@ constexpr kind_of_number complexes[] = {{6, 37, 0x2db}, {15, 307, 0x2e3}, {33, 4
 constexpr kind_of_number integers[] = {
     {INT_MAX, 2, 0x2c1}, {INT_MAX, 4, 0x2c9}, {INT_MAX, 9, 0x2d1}, {INT_MAX, 18, 0x2d9}, {INT_MAX, 38, 0x2e1}};
 
-std::span<const kind_of_number> kinds(combiner by) noexcept {
-  if (by == combiner::f90_real) return reals;
-  if (by == combiner::f90_complex) return complexes;
+std::span<const kind_of_number> kinds(combiner kind) noexcept {
+  if (kind == combiner::f90_real) return reals;
+  if (kind == combiner::f90_complex) return complexes;
   return integers;
 }
 
-const basic* smallest(combiner by, int digits, int range) noexcept {
-  for (const kind_of_number& each : kinds(by)) {
+const basic* smallest(combiner kind, int digits, int range) noexcept {
+  for (const kind_of_number& each : kinds(kind)) {
     if (digits <= each.digits && range <= each.range) return find_basic(each.handle);
   }
   return nullptr;
@@ -37,27 +37,27 @@ const basic* smallest(combiner by, int digits, int range) noexcept {
 // MPI_UNDEFINED, as the contents of a type have it.
 constexpr std::int64_t undefined = -32766;
 
-recipe recipe_of(combiner by, std::optional<int> digits, std::optional<int> range) {
-  recipe out{.by = by};
-  if (by != combiner::f90_integer) out.numbers.push_back(digits ? *digits : undefined);
+recipe recipe_of(combiner kind, std::optional<int> digits, std::optional<int> range) {
+  recipe out{.kind = kind};
+  if (kind != combiner::f90_integer) out.numbers.push_back(digits ? *digits : undefined);
   out.numbers.push_back(range ? *range : undefined);
   return out;
 }
 
 }  // namespace
 
-const datatype* find_of_fortran(combiner by, std::optional<int> digits, std::optional<int> range) {
+const datatype* find_of_fortran(combiner kind, std::optional<int> digits, std::optional<int> range) {
   if (!digits && !range) return nullptr;
   const int needed_digits = digits.value_or(0), needed_range = range.value_or(0);
   if (needed_digits < 0 || needed_range < 0) return nullptr;
-  const basic* const element = smallest(by, needed_digits, needed_range);
+  const basic* const element = smallest(kind, needed_digits, needed_range);
   if (element == nullptr) return nullptr;
   static std::mutex& mutex = *new std::mutex;  // of all ranks of the process, to its end
   static auto& all = *new std::map<std::tuple<combiner, std::optional<int>, std::optional<int>>, datatype_ref>;
   const std::lock_guard locked{mutex};
-  datatype_ref& found = all[{by, digits, range}];
+  datatype_ref& found = all[{kind, digits, range}];
   if (!found) {
-    found = datatype_ref::adopt(new datatype{type_map_of(*element), recipe_of(by, digits, range)});
+    found = datatype_ref::adopt(new datatype{type_map_of(*element), recipe_of(kind, digits, range)});
     found->commit();
   }
   return found.get();

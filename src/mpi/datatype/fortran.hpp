@@ -9,15 +9,15 @@
 
 namespace weft::mpi {
 
-/// The smallest type with at least `digits` decimal digits and a range of exponents of `range`. `by`: real, complex or
-/// integer; an integer has `range` digits. Null: none is large enough, a number is negative, or both are absent.
+/// The smallest type with at least `digits` decimal digits and a range of exponents of `range`. `kind`: real, complex
+/// or integer; an integer has `range` digits. Null: none is large enough, a number is negative, or both are absent.
 /// **Threads**: any. **Errors**: std::bad_alloc.
-[[nodiscard]] const datatype* find_of_fortran(combiner by, std::optional<int> digits, std::optional<int> range);
+[[nodiscard]] const datatype* find_of_fortran(combiner kind, std::optional<int> digits, std::optional<int> range);
 
 /// Whether it is such a type.
 [[nodiscard]] inline bool is_of_fortran(const datatype& type) noexcept {
-  const combiner by = type.made_by().by;
-  return by == combiner::f90_real || by == combiner::f90_complex || by == combiner::f90_integer;
+  const combiner kind = type.made_by().kind;
+  return kind == combiner::f90_real || kind == combiner::f90_complex || kind == combiner::f90_integer;
 }
 
 }  // namespace weft::mpi

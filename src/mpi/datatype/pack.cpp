@@ -9,9 +9,9 @@ namespace weft::mpi {
 namespace {
 
 // Finds the bytes that `count` elements take at `position` of so many packed ones.
-error_class find_room(const datatype& type, std::int64_t count, packing as, const void* packed,
+error_class find_room(const datatype& type, std::int64_t count, packing format, const void* packed,
                       std::int64_t packed_bytes, std::int64_t position, std::int64_t& bytes) noexcept {
-  const error_class failure = packed_bytes_of(type, count, as, bytes);
+  const error_class failure = packed_bytes_of(type, count, format, bytes);
   if (failure != error_class::success) return failure;
   if (packed_bytes < 0 || position < 0 || position > packed_bytes) return error_class::argument;
   if (bytes > packed_bytes - position) return error_class::truncate;
@@ -20,39 +20,39 @@ error_class find_room(const datatype& type, std::int64_t count, packing as, cons
 
 }  // namespace
 
-error_class packed_bytes_of(const datatype& type, std::int64_t count, packing as, std::int64_t& bytes) noexcept {
+error_class packed_bytes_of(const datatype& type, std::int64_t count, packing format, std::int64_t& bytes) noexcept {
   if (count < 0) return error_class::count;
   if (type.is_absent()) return error_class::type;
-  const std::optional<std::int64_t> one = as == packing::native ? type.size() : external_bytes_of(type);
-  const bool fits = one && !__builtin_mul_overflow(*one, count, &bytes);
+  const std::optional<std::int64_t> element_bytes = format == packing::native ? type.size() : external_bytes_of(type);
+  const bool fits = element_bytes && !__builtin_mul_overflow(*element_bytes, count, &bytes);
   return fits ? error_class::success : error_class::value_too_large;
 }
 
-error_class pack(const datatype& type, const void* address, std::int64_t count, packing as, void* to,
+error_class pack(const datatype& type, const void* address, std::int64_t count, packing format, void* to,
                  std::int64_t to_bytes, std::int64_t& position) noexcept {
   std::int64_t bytes = 0;
-  const error_class failure = find_room(type, count, as, to, to_bytes, position, bytes);
+  const error_class failure = find_room(type, count, format, to, to_bytes, position, bytes);
   if (failure != error_class::success || bytes == 0) return failure;
-  std::byte* const at = static_cast<std::byte*>(to) + position;
-  if (as == packing::native) {
-    type.pack(address, 0, at, static_cast<std::size_t>(bytes));
+  std::byte* const begin = static_cast<std::byte*>(to) + position;
+  if (format == packing::native) {
+    type.pack(address, 0, begin, static_cast<std::size_t>(bytes));
   } else {
-    write_external(type, address, count, at);
+    write_external(type, address, count, begin);
   }
   position += bytes;
   return error_class::success;
 }
 
-error_class unpack(const datatype& type, void* address, std::int64_t count, packing as, const void* from,
+error_class unpack(const datatype& type, void* address, std::int64_t count, packing format, const void* from,
                    std::int64_t from_bytes, std::int64_t& position) noexcept {
   std::int64_t bytes = 0;
-  const error_class failure = find_room(type, count, as, from, from_bytes, position, bytes);
+  const error_class failure = find_room(type, count, format, from, from_bytes, position, bytes);
   if (failure != error_class::success || bytes == 0) return failure;
-  const std::byte* const at = static_cast<const std::byte*>(from) + position;
-  if (as == packing::native) {
-    type.unpack(address, 0, at, static_cast<std::size_t>(bytes));
+  const std::byte* const begin = static_cast<const std::byte*>(from) + position;
+  if (format == packing::native) {
+    type.unpack(address, 0, begin, static_cast<std::size_t>(bytes));
   } else {
-    read_external(type, address, count, at);
+    read_external(type, address, count, begin);
   }
   position += bytes;
   return error_class::success;

@@ -18,14 +18,14 @@ namespace weft::mpi {
 enum class packing : bool { native, external32 };
 
 /// The bytes that `count` elements take.
-error_class packed_bytes_of(const datatype& type, std::int64_t count, packing as, std::int64_t& bytes) noexcept;
+error_class packed_bytes_of(const datatype& type, std::int64_t count, packing format, std::int64_t& bytes) noexcept;
 
 /// Appends `count` elements at `address` to the packed bytes `to`, from `position` on, which moves behind them.
-error_class pack(const datatype& type, const void* address, std::int64_t count, packing as, void* to,
+error_class pack(const datatype& type, const void* address, std::int64_t count, packing format, void* to,
                  std::int64_t to_bytes, std::int64_t& position) noexcept;
 
 /// Reads them from `position` on, which moves behind them.
-error_class unpack(const datatype& type, void* address, std::int64_t count, packing as, const void* from,
+error_class unpack(const datatype& type, void* address, std::int64_t count, packing format, const void* from,
                    std::int64_t from_bytes, std::int64_t& position) noexcept;
 
 }  // namespace weft::mpi

@@ -20,8 +20,8 @@ void add(std::uint32_t handle, const char* name, type_map&& map, bool is_absent)
   detail::predefined_types[handle - first_handle].store(made, std::memory_order_release);
 }
 
-type_map pair(const basic_pair& of) {
-  const type_map value = type_map_of(*find_basic(of.value)), index = type_map_of(*find_basic(of.index));
+type_map pair(const basic_pair& described) {
+  const type_map value = type_map_of(*find_basic(described.value)), index = type_map_of(*find_basic(described.index));
   const std::int64_t behind = (value.size() + index.alignment - 1) / index.alignment * index.alignment;
   const copies both[] = {{&value, 0, 1, 0}, {&index, behind, 1, 0}};
   type_map out;

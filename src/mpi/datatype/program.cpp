@@ -13,32 +13,32 @@ namespace {
 constexpr std::size_t copied_entries_max = 1024;
 
 // The bytes and elements of `all`, in these blocks.
-part with_blocks(part all, node&& in) {
-  all.blocks = std::make_shared<const node>(std::move(in));
+part with_blocks(part all, node&& blocks) {
+  all.blocks = std::make_shared<const node>(std::move(blocks));
   return all;
 }
 
-bool is_list(const part& of) noexcept {
-  return of.blocks != nullptr && of.blocks->is != node::kind::strided && of.blocks->is != node::kind::loop;
+bool is_list(const part& data) noexcept {
+  return data.blocks != nullptr && data.blocks->is != node::kind::strided && data.blocks->is != node::kind::loop;
 }
 
-std::size_t entries_of(const node& in) noexcept {
-  return in.is == node::kind::list ? in.parts.size() : in.displacements.size();
+std::size_t entries_of(const node& node) noexcept {
+  return node.is == node::kind::list ? node.parts.size() : node.displacements.size();
 }
 
 // Appends the entries of a list, each as a part.
-void append_entries(const part& of, std::vector<part>& out) {
-  const node& in = *of.blocks;
-  for (std::size_t i = 0; i < entries_of(in); ++i) {
-    if (in.is == node::kind::list) {
-      out.push_back(in.parts[i]);
-      out.back().displacement = moved(out.back().displacement, of.displacement);
+void append_entries(const part& data, std::vector<part>& out) {
+  const node& node = *data.blocks;
+  for (std::size_t i = 0; i < entries_of(node); ++i) {
+    if (node.is == node::kind::list) {
+      out.push_back(node.parts[i]);
+      out.back().displacement = moved(out.back().displacement, data.displacement);
       continue;
     }
-    const std::int64_t begin = i == 0 ? 0 : in.is == node::kind::various ? in.ends[i - 1] : 0;
-    const std::int64_t bytes = in.is == node::kind::various ? in.ends[i] - begin : in.block_bytes;
-    const std::int64_t elements = of.element != nullptr ? bytes / of.element->bytes : 0;
-    out.push_back({moved(of.displacement, in.displacements[i]), bytes, elements, of.element});
+    const std::int64_t begin = i == 0 ? 0 : node.is == node::kind::various ? node.ends[i - 1] : 0;
+    const std::int64_t bytes = node.is == node::kind::various ? node.ends[i] - begin : node.block_bytes;
+    const std::int64_t elements = data.element != nullptr ? bytes / data.element->bytes : 0;
+    out.push_back({moved(data.displacement, node.displacements[i]), bytes, elements, data.element});
   }
 }
 
@@ -112,24 +112,24 @@ part list_of_blocks(const std::vector<part>& parts, part all) {
 
 }  // namespace
 
-part repeat(const part& of, std::int64_t count, std::int64_t stride) {
-  if (count == 0 || of.bytes == 0) return {};
-  if (count == 1) return of;
-  part all{of.displacement, of.bytes * count, of.elements * count, of.element};
-  if (of.blocks == nullptr) {
-    if (stride == of.bytes) return all;
+part repeat(const part& data, std::int64_t count, std::int64_t stride) {
+  if (count == 0 || data.bytes == 0) return {};
+  if (count == 1) return data;
+  part all{data.displacement, data.bytes * count, data.elements * count, data.element};
+  if (data.blocks == nullptr) {
+    if (stride == data.bytes) return all;
     return with_blocks(std::move(all),
-                       {.is = node::kind::strided, .block_bytes = of.bytes, .count = count, .stride = stride});
+                       {.is = node::kind::strided, .block_bytes = data.bytes, .count = count, .stride = stride});
   }
-  const node& in = *of.blocks;
+  const node& blocks = *data.blocks;
   std::int64_t length = 0;
-  const bool is_loop = in.is == node::kind::strided || in.is == node::kind::loop;
-  if (is_loop && !__builtin_mul_overflow(in.count, in.stride, &length) && stride == length) {
-    node out = in;
+  const bool is_loop = blocks.is == node::kind::strided || blocks.is == node::kind::loop;
+  if (is_loop && !__builtin_mul_overflow(blocks.count, blocks.stride, &length) && stride == length) {
+    node out = blocks;
     out.count *= count;
     return with_blocks(std::move(all), std::move(out));
   }
-  part inner = of;
+  part inner = data;
   inner.displacement = 0;
   node out{.is = node::kind::loop, .count = count, .stride = stride};
   out.parts.push_back(std::move(inner));
@@ -167,10 +167,10 @@ part join(std::vector<part> parts, bool keeps_elements) {
   return with_blocks(std::move(all), std::move(out));
 }
 
-std::size_t entry_count(const part& of) noexcept {
-  if (of.blocks == nullptr) return 1;
-  std::size_t out = std::max<std::size_t>(1, of.blocks->displacements.size());
-  for (const part& each : of.blocks->parts) out += entry_count(each);
+std::size_t entry_count(const part& data) noexcept {
+  if (data.blocks == nullptr) return 1;
+  std::size_t out = std::max<std::size_t>(1, data.blocks->displacements.size());
+  for (const part& each : data.blocks->parts) out += entry_count(each);
   return out;
 }
 

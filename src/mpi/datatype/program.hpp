@@ -29,8 +29,8 @@ struct part {
 };
 
 /// A displacement from another one. Those of nodes may wrap around: the sums that lead to a block do not.
-[[nodiscard]] constexpr std::int64_t moved(std::int64_t displacement, std::int64_t by) noexcept {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(by));
+[[nodiscard]] constexpr std::int64_t moved(std::int64_t displacement, std::int64_t distance) noexcept {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(displacement) + static_cast<std::uint64_t>(distance));
 }
 
 /// Displacements in a node are from the node's own.
@@ -51,40 +51,40 @@ struct node {
   std::vector<part> parts{};
 };
 
-/// `count` times `of`, `stride` apart. The caller has checked that sizes and displacements fit in 64 bits.
+/// `count` times `data`, `stride` apart. The caller has checked that sizes and displacements fit in 64 bits.
 /// **Errors**: std::bad_alloc.
-[[nodiscard]] part repeat(const part& of, std::int64_t count, std::int64_t stride);
+[[nodiscard]] part repeat(const part& data, std::int64_t count, std::int64_t stride);
 
 /// One behind the other. `keeps_elements`: blocks of different basic types stay apart. **Errors**: std::bad_alloc.
 [[nodiscard]] part join(std::vector<part> parts, bool keeps_elements);
 
 /// Blocks, loops and lists that the part has, without the repetitions: for tests and limits.
-[[nodiscard]] std::size_t entry_count(const part& of) noexcept;
+[[nodiscard]] std::size_t entry_count(const part& data) noexcept;
 
-/// Calls `visit(displacement, bytes, element)` for each block, in their order, from `at` on.
+/// Calls `visit(displacement, bytes, element)` for each block, in their order, from `origin` on.
 template <class Visit>
-void each_block(const part& of, std::int64_t at, const Visit& visit) {
-  at = moved(at, of.displacement);
-  if (of.bytes == 0) return;
-  if (of.blocks == nullptr) return static_cast<void>(visit(at, of.bytes, of.element));
-  const node& in = *of.blocks;
-  switch (in.is) {
+void each_block(const part& data, std::int64_t origin, const Visit& visit) {
+  origin = moved(origin, data.displacement);
+  if (data.bytes == 0) return;
+  if (data.blocks == nullptr) return static_cast<void>(visit(origin, data.bytes, data.element));
+  const node& node = *data.blocks;
+  switch (node.is) {
     case node::kind::strided:
-      for (std::int64_t i = 0; i < in.count; ++i) visit(at + i * in.stride, in.block_bytes, of.element);
+      for (std::int64_t i = 0; i < node.count; ++i) visit(origin + i * node.stride, node.block_bytes, data.element);
       break;
     case node::kind::scattered:
-      for (const std::int64_t each : in.displacements) visit(moved(at, each), in.block_bytes, of.element);
+      for (const std::int64_t each : node.displacements) visit(moved(origin, each), node.block_bytes, data.element);
       break;
     case node::kind::various:
-      for (std::size_t i = 0; i < in.ends.size(); ++i) {
-        visit(moved(at, in.displacements[i]), in.ends[i] - (i == 0 ? 0 : in.ends[i - 1]), of.element);
+      for (std::size_t i = 0; i < node.ends.size(); ++i) {
+        visit(moved(origin, node.displacements[i]), node.ends[i] - (i == 0 ? 0 : node.ends[i - 1]), data.element);
       }
       break;
     case node::kind::loop:
-      for (std::int64_t i = 0; i < in.count; ++i) each_block(in.parts[0], at + i * in.stride, visit);
+      for (std::int64_t i = 0; i < node.count; ++i) each_block(node.parts[0], origin + i * node.stride, visit);
       break;
     case node::kind::list:
-      for (const part& each : in.parts) each_block(each, at, visit);
+      for (const part& each : node.parts) each_block(each, origin, visit);
       break;
   }
 }

@@ -9,9 +9,9 @@ namespace weft::mpi {
 namespace {
 
 // Grows `to` to hold `count` intervals, `stride` apart. False: a bound, or their distance, does not fit.
-bool try_extend(interval& to, bool is_first, const interval& each, const copies& at) noexcept {
-  const checked first = checked{at.displacement} + each.begin;
-  const checked last = first + (checked{at.count} - 1) * at.stride;
+bool try_extend(interval& to, bool is_first, const interval& each, const copies& repeated) noexcept {
+  const checked first = checked{repeated.displacement} + each.begin;
+  const checked last = first + (checked{repeated.count} - 1) * repeated.stride;
   const checked length = checked{each.end} - each.begin;
   checked begin = smaller(first, last), end = larger(first, last) + length;
   if (!is_first) {
@@ -24,21 +24,21 @@ bool try_extend(interval& to, bool is_first, const interval& each, const copies&
   return true;
 }
 
-bool try_add(const copies& of, type_map& out) noexcept {
-  const type_map& map = *of.map;
-  if (of.count == 0 || map.is_empty()) return true;
-  if (map.size() != 0 && !try_extend(out.extremes, out.size() == 0, map.extremes, of)) return false;
-  if (map.has_markers && !try_extend(out.markers, !out.has_markers, map.markers, of)) return false;
+bool try_add(const copies& repeated, type_map& out) noexcept {
+  const type_map& map = *repeated.map;
+  if (repeated.count == 0 || map.is_empty()) return true;
+  if (map.size() != 0 && !try_extend(out.extremes, out.size() == 0, map.extremes, repeated)) return false;
+  if (map.has_markers && !try_extend(out.markers, !out.has_markers, map.markers, repeated)) return false;
   out.has_markers |= map.has_markers;
   out.alignment = std::max(out.alignment, map.alignment);
-  const checked size = checked{map.size()} * of.count + out.size();
+  const checked size = checked{map.size()} * repeated.count + out.size();
   out.data.bytes = size.value();
   return size.is_valid();
 }
 
-part repeated(const part& data, const copies& of) {
-  part out = repeat(data, of.count, of.stride);
-  if (out.bytes != 0) out.displacement = moved(out.displacement, of.displacement);
+part copied(const part& data, const copies& repeated) {
+  part out = repeat(data, repeated.count, repeated.stride);
+  if (out.bytes != 0) out.displacement = moved(out.displacement, repeated.displacement);
   return out;
 }
 
@@ -67,24 +67,24 @@ type_map type_map_of(const basic& type) {
   return out;
 }
 
-bool try_repeat(const copies& of, type_map& out) {
+bool try_repeat(const copies& repeated, type_map& out) {
   type_map made;
-  if (!try_add(of, made)) return false;
-  made.data = repeated(of.map->data, of);
-  made.typed = repeated(of.map->typed, of);
+  if (!try_add(repeated, made)) return false;
+  made.data = copied(repeated.map->data, repeated);
+  made.typed = copied(repeated.map->typed, repeated);
   out = std::move(made);
   return true;
 }
 
-bool try_join(std::span<const copies> of, type_map& out) {
+bool try_join(std::span<const copies> list, type_map& out) {
   type_map made;
   std::vector<part> data, typed;
-  data.reserve(of.size());
-  const bool has_types = are_mixed(of);
-  for (const copies& each : of) {
+  data.reserve(list.size());
+  const bool has_types = are_mixed(list);
+  for (const copies& each : list) {
     if (!try_add(each, made)) return false;
-    data.push_back(repeated(each.map->data, each));
-    if (has_types) typed.push_back(repeated(each.map->elements(), each));
+    data.push_back(copied(each.map->data, each));
+    if (has_types) typed.push_back(copied(each.map->elements(), each));
   }
   made.data = join(std::move(data), false);
   made.typed = has_types ? join(std::move(typed), true) : part{};

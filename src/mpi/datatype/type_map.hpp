@@ -50,8 +50,8 @@ struct copies {
 [[nodiscard]] type_map type_map_of(const basic& type);
 
 /// **Returns** false where a size or a bound does not fit in 64 bits; `out` is any then. **Errors**: std::bad_alloc.
-[[nodiscard]] bool try_repeat(const copies& of, type_map& out);
+[[nodiscard]] bool try_repeat(const copies& repeated, type_map& out);
 /// All of a list, one behind the other.
-[[nodiscard]] bool try_join(std::span<const copies> of, type_map& out);
+[[nodiscard]] bool try_join(std::span<const copies> list, type_map& out);
 
 }  // namespace weft::mpi

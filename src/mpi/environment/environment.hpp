@@ -16,7 +16,7 @@ int init(const char* function, int required, int* provided);  // **Errors**: wha
 int finalize();
 int is_initialized(int* flag) noexcept;
 int is_finalized(int* flag) noexcept;
-[[noreturn]] int abort(rank_state& rank, const communicator* in, int code) noexcept;
+[[noreturn]] int abort(rank_state& rank, const communicator* comm, int code) noexcept;
 
 int query_thread(const rank_state& rank, int* provided) noexcept;
 int is_thread_main(const rank_state& rank, int* flag) noexcept;

@@ -39,8 +39,8 @@ class open_lines {
   std::map<std::string, std::size_t> counts_;
 };
 
-std::string text_of(const message& one) {
-  return "the receive of a message that a probe has matched, " + text_of("from ", envelope_of(one), one.of);
+std::string text_of(const message& message) {
+  return "the receive of a message that a probe has matched, " + text_of("from ", envelope_of(message), message.comm);
 }
 
 class last_operations {
@@ -51,8 +51,8 @@ class last_operations {
 
   void name_and_free() {
     open_lines lines;
-    rank_.requests.free_open([&](const request& one) { lines.add(text_of(one)); });
-    rank_.messages.each([&](const message& one) { lines.add(text_of(one)); });
+    rank_.requests.free_open([&](const request& req) { lines.add(text_of(req)); });
+    rank_.messages.each([&](const message& message) { lines.add(text_of(message)); });
     lines.write(rank_.world.rank);
   }
 

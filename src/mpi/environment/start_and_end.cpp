@@ -101,9 +101,9 @@ int is_finalized(int* flag) noexcept {
   return MPI_SUCCESS;
 }
 
-int abort(rank_state& rank, const communicator* in, int code) noexcept {
+int abort(rank_state& rank, const communicator* comm, int code) noexcept {
   end_job(code, "MPI_Abort of rank %u in %s: error code %d", rank.world.rank,
-          in != nullptr ? in->name.c_str() : "no communicator", code);
+          comm != nullptr ? comm->name.c_str() : "no communicator", code);
 }
 
 int query_thread(const rank_state& rank, int* provided) noexcept {

@@ -7,8 +7,8 @@
 
 namespace weft::mpi {
 
-int rank_in(const process_group& in, std::uint32_t world) noexcept {
-  const std::optional<std::uint32_t> found = in.member(world);
+int rank_in(const process_group& members, std::uint32_t world) noexcept {
+  const std::optional<std::uint32_t> found = members.member(world);
   return found ? static_cast<int>(*found) : MPI_UNDEFINED;
 }
 
@@ -22,13 +22,13 @@ int compare(const process_group& a, const process_group& b) noexcept {
 
 int translate(const group_handle& from, std::span<const int> ranks, const group_handle& to, int* out) noexcept {
   for (const int rank : ranks) {
-    if (rank != MPI_PROC_NULL && static_cast<unsigned>(rank) >= from.of->size())
-      return fail(MPI_ERR_RANK, "rank %d in a group of %u", rank, from.of->size());
+    if (rank != MPI_PROC_NULL && static_cast<unsigned>(rank) >= from.members->size())
+      return fail(MPI_ERR_RANK, "rank %d in a group of %u", rank, from.members->size());
   }
   for (std::size_t index = 0; index < ranks.size(); ++index) {
     const int rank = ranks[index];
-    out[index] =
-        rank == MPI_PROC_NULL ? MPI_PROC_NULL : rank_in(*to.of, from.of->world_rank(static_cast<unsigned>(rank)));
+    out[index] = rank == MPI_PROC_NULL ? MPI_PROC_NULL
+                                       : rank_in(*to.members, from.members->world_rank(static_cast<unsigned>(rank)));
   }
   return MPI_SUCCESS;
 }

@@ -10,7 +10,7 @@
 namespace weft::mpi {
 
 /// The number in a group of a rank of the job; MPI_UNDEFINED if it is no member.
-[[nodiscard]] int rank_in(const process_group& in, std::uint32_t world) noexcept;
+[[nodiscard]] int rank_in(const process_group& members, std::uint32_t world) noexcept;
 
 /// MPI_IDENT, MPI_SIMILAR (another order) or MPI_UNEQUAL.
 [[nodiscard]] int compare(const process_group& a, const process_group& b) noexcept;

@@ -26,15 +26,15 @@ std::vector<std::uint32_t> common(const process_group& a, const process_group& b
 // Which members a list names, and in which order.
 class choice {
  public:
-  explicit choice(const process_group& of) : of_{of}, is_chosen_(of.size()) {}
+  explicit choice(const process_group& group) : group_{group}, is_chosen_(group.size()) {}
 
   int add(std::int64_t rank) {
-    if (rank < 0 || rank >= of_.size())
-      return fail(MPI_ERR_RANK, "rank %lld in a group of %u", static_cast<long long>(rank), of_.size());
+    if (rank < 0 || rank >= group_.size())
+      return fail(MPI_ERR_RANK, "rank %lld in a group of %u", static_cast<long long>(rank), group_.size());
     const auto member = static_cast<std::uint32_t>(rank);
     if (is_chosen_[member]) return fail(MPI_ERR_RANK, "rank %u is named twice", member);
     is_chosen_[member] = true;
-    chosen_.push_back(of_.world_rank(member));
+    chosen_.push_back(group_.world_rank(member));
     return MPI_SUCCESS;
   }
   int add(std::span<const int> ranks) {
@@ -51,8 +51,8 @@ class choice {
   [[nodiscard]] std::vector<std::uint32_t> chosen() && { return std::move(chosen_); }
   [[nodiscard]] std::vector<std::uint32_t> others() const {
     std::vector<std::uint32_t> out;
-    for (std::uint32_t member = 0; member < of_.size(); ++member) {
-      if (!is_chosen_[member]) out.push_back(of_.world_rank(member));
+    for (std::uint32_t member = 0; member < group_.size(); ++member) {
+      if (!is_chosen_[member]) out.push_back(group_.world_rank(member));
     }
     return out;
   }
@@ -70,24 +70,24 @@ class choice {
     return error;
   }
 
-  const process_group& of_;
+  const process_group& group_;
   std::vector<bool> is_chosen_;
   std::vector<std::uint32_t> chosen_;
 };
 
 template <class Ranks>
-int include_all(const group_handle& in, Ranks ranks, MPI_Group* out) noexcept {
+int include_all(const group_handle& group, Ranks ranks, MPI_Group* out) noexcept {
   return guarded([&] {
-    choice made{*in.of};
+    choice made{*group.members};
     const int error = made.add(ranks);
     return error != MPI_SUCCESS ? error : give_group(std::move(made).chosen(), out);
   });
 }
 
 template <class Ranks>
-int exclude_all(const group_handle& in, Ranks ranks, MPI_Group* out) noexcept {
+int exclude_all(const group_handle& group, Ranks ranks, MPI_Group* out) noexcept {
   return guarded([&] {
-    choice made{*in.of};
+    choice made{*group.members};
     const int error = made.add(ranks);
     return error != MPI_SUCCESS ? error : give_group(made.others(), out);
   });
@@ -97,32 +97,32 @@ int exclude_all(const group_handle& in, Ranks ranks, MPI_Group* out) noexcept {
 
 int unite(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept {
   return guarded([&] {
-    std::vector<std::uint32_t> ranks = a.of->world_ranks();
-    const std::vector<std::uint32_t> added = common(*b.of, *a.of, false);
+    std::vector<std::uint32_t> ranks = a.members->world_ranks();
+    const std::vector<std::uint32_t> added = common(*b.members, *a.members, false);
     ranks.insert(ranks.end(), added.begin(), added.end());
     return give_group(std::move(ranks), out);
   });
 }
 
 int intersect(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept {
-  return guarded([&] { return give_group(common(*a.of, *b.of, true), out); });
+  return guarded([&] { return give_group(common(*a.members, *b.members, true), out); });
 }
 
 int subtract(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept {
-  return guarded([&] { return give_group(common(*a.of, *b.of, false), out); });
+  return guarded([&] { return give_group(common(*a.members, *b.members, false), out); });
 }
 
-int include(const group_handle& in, std::span<const int> ranks, MPI_Group* out) noexcept {
-  return include_all(in, ranks, out);
+int include(const group_handle& group, std::span<const int> ranks, MPI_Group* out) noexcept {
+  return include_all(group, ranks, out);
 }
-int exclude(const group_handle& in, std::span<const int> ranks, MPI_Group* out) noexcept {
-  return exclude_all(in, ranks, out);
+int exclude(const group_handle& group, std::span<const int> ranks, MPI_Group* out) noexcept {
+  return exclude_all(group, ranks, out);
 }
-int include_ranges(const group_handle& in, std::span<const rank_range> ranges, MPI_Group* out) noexcept {
-  return include_all(in, ranges, out);
+int include_ranges(const group_handle& group, std::span<const rank_range> ranges, MPI_Group* out) noexcept {
+  return include_all(group, ranges, out);
 }
-int exclude_ranges(const group_handle& in, std::span<const rank_range> ranges, MPI_Group* out) noexcept {
-  return exclude_all(in, ranges, out);
+int exclude_ranges(const group_handle& group, std::span<const rank_range> ranges, MPI_Group* out) noexcept {
+  return exclude_all(group, ranges, out);
 }
 
 }  // namespace weft::mpi

@@ -20,8 +20,8 @@ namespace {
 
 // The arguments of this process, as the system has them.
 std::vector<std::string> arguments_of_process() {
-  std::ifstream in{"/proc/self/cmdline", std::ios::binary};
-  const std::string all{std::istreambuf_iterator<char>{in}, {}};
+  std::ifstream file{"/proc/self/cmdline", std::ios::binary};
+  const std::string all{std::istreambuf_iterator<char>{file}, {}};
   std::vector<std::string> out;
   for (std::size_t begin = 0; begin < all.size(); begin += out.back().size() + 1) out.emplace_back(&all[begin]);
   return out;

@@ -42,9 +42,9 @@ int create_info(int argc, const char* const* argv, MPI_Info* made) noexcept {
   });
 }
 
-int duplicate_info(const info& of, MPI_Info* made) noexcept {
+int duplicate_info(const info& object, MPI_Info* made) noexcept {
   return guarded([&] {
-    *made = handle_of(std::make_unique<info>(of));
+    *made = handle_of(std::make_unique<info>(object));
     return MPI_SUCCESS;
   });
 }
@@ -57,33 +57,33 @@ int free_info(rank_state* rank, MPI_Info* handle) noexcept {
   return MPI_SUCCESS;
 }
 
-int set_value(info& in, MPI_Info handle, const char* key, const char* value) noexcept {
+int set_value(info& object, MPI_Info handle, const char* key, const char* value) noexcept {
   if (handle == MPI_INFO_ENV) return fail_constant();
   return guarded([&] {
-    in.set(key, value);
+    object.set(key, value);
     return MPI_SUCCESS;
   });
 }
 
-int delete_value(info& in, MPI_Info handle, const char* key) noexcept {
+int delete_value(info& object, MPI_Info handle, const char* key) noexcept {
   if (handle == MPI_INFO_ENV) return fail_constant();
-  return guarded([&] { return in.erase(key) ? MPI_SUCCESS : fail(MPI_ERR_INFO_NOKEY, "there is no key %s", key); });
+  return guarded([&] { return object.erase(key) ? MPI_SUCCESS : fail(MPI_ERR_INFO_NOKEY, "there is no key %s", key); });
 }
 
-int get_value(const info& in, const char* key, int length, char* value, int* flag) noexcept {
+int get_value(const info& object, const char* key, int length, char* value, int* flag) noexcept {
   if (length < 0) return fail(MPI_ERR_ARG, "a length of %d", length);
   return guarded([&] {
-    const std::optional<std::string> found = in.find(key);
+    const std::optional<std::string> found = object.find(key);
     *flag = found ? 1 : 0;
     if (found) copy_value_to(value, static_cast<std::size_t>(length) + 1, *found);
     return MPI_SUCCESS;
   });
 }
 
-int get_value(const info& in, const char* key, int* length, char* value, int* flag) noexcept {
+int get_value(const info& object, const char* key, int* length, char* value, int* flag) noexcept {
   if (*length < 0 || (*length > 0 && value == nullptr)) return fail(MPI_ERR_ARG, "a buffer of length %d", *length);
   return guarded([&] {
-    const std::optional<std::string> found = in.find(key);
+    const std::optional<std::string> found = object.find(key);
     *flag = found ? 1 : 0;
     if (!found) return MPI_SUCCESS;
     if (*length > 0) copy_value_to(value, static_cast<std::size_t>(*length), *found);
@@ -92,19 +92,19 @@ int get_value(const info& in, const char* key, int* length, char* value, int* fl
   });
 }
 
-int get_length(const info& in, const char* key, int* length, int* flag) noexcept {
+int get_length(const info& object, const char* key, int* length, int* flag) noexcept {
   return guarded([&] {
-    const std::optional<std::string> found = in.find(key);
+    const std::optional<std::string> found = object.find(key);
     *flag = found ? 1 : 0;
     if (found) *length = static_cast<int>(found->size());
     return MPI_SUCCESS;
   });
 }
 
-int get_key(const info& in, int index, char* key) noexcept {
+int get_key(const info& object, int index, char* key) noexcept {
   return guarded([&] {
-    const std::optional<std::string> found = index >= 0 ? in.key(static_cast<std::size_t>(index)) : std::nullopt;
-    if (!found) return fail(MPI_ERR_ARG, "key %d of an info object of %zu", index, in.size());
+    const std::optional<std::string> found = index >= 0 ? object.key(static_cast<std::size_t>(index)) : std::nullopt;
+    if (!found) return fail(MPI_ERR_ARG, "key %d of an info object of %zu", index, object.size());
     copy_value_to(key, MPI_MAX_INFO_KEY, *found);
     return MPI_SUCCESS;
   });

@@ -36,10 +36,10 @@ communicator_hints read_hints(const info* from, communicator_hints before) {
   return before;
 }
 
-int report_hints(const communicator_hints& of, MPI_Info* made) noexcept {
+int report_hints(const communicator_hints& hints, MPI_Info* made) noexcept {
   return guarded([&] {
     auto out = std::make_unique<info>();
-    for (const known_hint& each : known_hints) out->set(each.key, of.*each.value ? "true" : "false");
+    for (const known_hint& each : known_hints) out->set(each.key, hints.*each.value ? "true" : "false");
     *made = reinterpret_cast<MPI_Info>(out.release());
     return MPI_SUCCESS;
   });

@@ -44,6 +44,6 @@ class kept_hints {
 /// **Errors**: std::bad_alloc.
 [[nodiscard]] communicator_hints read_hints(const info* from, communicator_hints before = {});
 /// A new info object with these hints alone, all of them.
-int report_hints(const communicator_hints& of, MPI_Info* made) noexcept;
+int report_hints(const communicator_hints& hints, MPI_Info* made) noexcept;
 
 }  // namespace weft::mpi

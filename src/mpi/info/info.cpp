@@ -9,8 +9,8 @@ namespace weft::mpi {
 namespace {
 
 template <class Pairs>
-auto find_pair_of(Pairs& in, std::string_view key) noexcept {
-  return std::ranges::find_if(in, [key](const auto& each) { return each.first == key; });
+auto find_pair_of(Pairs& pairs, std::string_view key) noexcept {
+  return std::ranges::find_if(pairs, [key](const auto& each) { return each.first == key; });
 }
 
 }  // namespace

@@ -16,11 +16,11 @@ namespace {
 
 // A message in a buffer, which gives its room back and destroys itself at its end.
 struct buffered_message final : followed_request {
-  buffered_message(rank_state& rank, communicator& in, send_buffer& from, const buffered_room& taken) noexcept
+  buffered_message(rank_state& rank, communicator& owner, send_buffer& from, const buffered_room& taken) noexcept
       : open{rank.buffered.open}, signals{rank.signals}, buffer{from}, room{taken} {
     operation = request_operation::followed_send;
-    of = &in;
-    of->add_reference();
+    comm = &owner;
+    comm->add_reference();
     ended = [](followed_request& self) noexcept { delete static_cast<buffered_message*>(&self); };
     // [stat] Its own thread alone knows of it.
     open.fetch_add(1, std::memory_order_relaxed);
@@ -28,7 +28,7 @@ struct buffered_message final : followed_request {
   ~buffered_message() {
     // Other threads wait for flushes at the signals of requests: a send that was done at its post signals nothing else.
     if (buffer.release(room)) signals.wake();
-    of->remove_reference();
+    comm->remove_reference();
     // [buffered.end] release -> [buffered.open]: nothing of the rank is used any more.
     open.fetch_sub(1, std::memory_order_release);
   }
@@ -41,23 +41,23 @@ struct buffered_message final : followed_request {
   const buffered_room room;
 };
 
-send_buffer* find_buffer(rank_state& rank, const communicator& in) noexcept {
-  if (in.buffer != nullptr && in.buffer->is_attached()) return in.buffer.get();
+send_buffer* find_buffer(rank_state& rank, const communicator& comm) noexcept {
+  if (comm.buffer != nullptr && comm.buffer->is_attached()) return comm.buffer.get();
   return rank.buffered.of_rank.is_attached() ? &rank.buffered.of_rank : nullptr;
 }
 
 // Of the rank, or of a communicator: null if it has none.
-send_buffer* find_attached(rank_state& rank, const communicator* in) noexcept {
-  send_buffer* const found = in == nullptr ? &rank.buffered.of_rank : in->buffer.get();
+send_buffer* find_attached(rank_state& rank, const communicator* comm) noexcept {
+  send_buffer* const found = comm == nullptr ? &rank.buffered.of_rank : comm->buffer.get();
   return found != nullptr && found->is_attached() ? found : nullptr;
 }
 
 int fail_no_buffer() noexcept { return fail(MPI_ERR_BUFFER, "no buffer is attached"); }
 
 // Progress may end messages that are in the buffer.
-std::optional<buffered_room> reserve(rank_state& rank, send_buffer& in, std::size_t bytes) {
-  std::optional<buffered_room> out = in.try_reserve(bytes);
-  while (!out && rank.device.progress()) out = in.try_reserve(bytes);
+std::optional<buffered_room> reserve(rank_state& rank, send_buffer& buffer, std::size_t bytes) {
+  std::optional<buffered_room> out = buffer.try_reserve(bytes);
+  while (!out && rank.device.progress()) out = buffer.try_reserve(bytes);
   return out;
 }
 
@@ -68,8 +68,8 @@ void wait_until_empty(rank_state& rank, const send_buffer& buffer) {
 }
 
 template <class Bytes>
-int detach(rank_state& rank, const communicator* in, void* address, Bytes* bytes) noexcept {
-  send_buffer* const found = find_attached(rank, in);
+int detach(rank_state& rank, const communicator* comm, void* address, Bytes* bytes) noexcept {
+  send_buffer* const found = find_attached(rank, comm);
   if (found == nullptr) return fail_no_buffer();
   return guarded([&] {
     wait_until_empty(rank, *found);
@@ -84,62 +84,62 @@ int detach(rank_state& rank, const communicator* in, void* address, Bytes* bytes
 
 }  // namespace
 
-int send_buffered(rank_state& rank, communicator& in, const typed_bytes& from, envelope to) noexcept {
+int send_buffered(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to) noexcept {
   if (to.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return guarded([&] {
-    send_buffer* const buffer = find_buffer(rank, in);
+    send_buffer* const buffer = find_buffer(rank, comm);
     if (buffer == nullptr) return fail_no_buffer();
     const auto bytes = static_cast<std::size_t>(from.count * from.type.size());
     const std::optional<buffered_room> room = reserve(rank, *buffer, bytes);
     if (!room) return fail(MPI_ERR_BUFFER, "the buffer has no room for a message of %zu bytes", bytes);
-    auto* const one = new (std::nothrow) buffered_message{rank, in, *buffer, *room};
-    if (one == nullptr) {
+    auto* const message = new (std::nothrow) buffered_message{rank, comm, *buffer, *room};
+    if (message == nullptr) {
       if (buffer->release(*room)) rank.signals.wake();
       return fail(MPI_ERR_NO_MEM, "no memory");
     }
     from.type.pack(from.address, 0, room->address, bytes);
-    one->send = described(in, {room->address, bytes}, to, completion_level::local);
+    message->send = described(comm, {room->address, bytes}, to, completion_level::local);
     bool is_complete = false;
     const int error = guarded([&] {
-      is_complete = post_or_keep(rank, *one);
+      is_complete = post_or_keep(rank, *message);
       return MPI_SUCCESS;
     });
-    if (is_complete || error != MPI_SUCCESS) one->finish(outcome{.error = error});
+    if (is_complete || error != MPI_SUCCESS) message->finish(outcome{.error = error});
     return error;
   });
 }
 
-int start_buffered_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+int start_buffered_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to,
                         MPI_Request* handle) noexcept {
   return guarded([&] {
-    request& one = rank.requests.acquire(&in, request_operation::send);
-    return begin(rank, one, handle, [&] {
-      const int error = send_buffered(rank, in, from, to);
-      if (error == MPI_SUCCESS) one.finish(outcome{});
+    request& req = rank.requests.acquire(&comm, request_operation::send);
+    return begin(rank, req, handle, [&] {
+      const int error = send_buffered(rank, comm, from, to);
+      if (error == MPI_SUCCESS) req.finish(outcome{});
       return error;
     });
   });
 }
 
-int attach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count bytes) noexcept {
+int attach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count bytes) noexcept {
   if (bytes < 0) return fail(MPI_ERR_ARG, "a buffer of %lld bytes", static_cast<long long>(bytes));
   if (address == nullptr) return fail(MPI_ERR_BUFFER, "a null pointer for a buffer");
   return guarded([&] {
-    if (in != nullptr && in->buffer == nullptr) in->buffer = std::make_shared<send_buffer>();
-    send_buffer& to = in != nullptr ? *in->buffer : rank.buffered.of_rank;
+    if (comm != nullptr && comm->buffer == nullptr) comm->buffer = std::make_shared<send_buffer>();
+    send_buffer& to = comm != nullptr ? *comm->buffer : rank.buffered.of_rank;
     return to.attach(address, static_cast<std::size_t>(bytes));
   });
 }
 
-int detach_buffer(rank_state& rank, communicator* in, void* address, int* bytes) noexcept {
-  return detach(rank, in, address, bytes);
+int detach_buffer(rank_state& rank, communicator* comm, void* address, int* bytes) noexcept {
+  return detach(rank, comm, address, bytes);
 }
-int detach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count* bytes) noexcept {
-  return detach(rank, in, address, bytes);
+int detach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count* bytes) noexcept {
+  return detach(rank, comm, address, bytes);
 }
 
-int flush_buffer(rank_state& rank, communicator* in) noexcept {
-  const send_buffer* const found = find_attached(rank, in);
+int flush_buffer(rank_state& rank, communicator* comm) noexcept {
+  const send_buffer* const found = find_attached(rank, comm);
   if (found == nullptr) return MPI_SUCCESS;
   return guarded([&] {
     wait_until_empty(rank, *found);
@@ -147,15 +147,15 @@ int flush_buffer(rank_state& rank, communicator* in) noexcept {
   });
 }
 
-int start_flush_of_buffer(rank_state& rank, communicator* in, MPI_Request* handle) noexcept {
-  send_buffer* const found = find_attached(rank, in);
+int start_flush_of_buffer(rank_state& rank, communicator* comm, MPI_Request* handle) noexcept {
+  send_buffer* const found = find_attached(rank, comm);
   return guarded([&] {
-    request& one = rank.requests.acquire(in, request_operation::collective);
-    return begin(rank, one, handle, [&] {
+    request& req = rank.requests.acquire(comm, request_operation::collective);
+    return begin(rank, req, handle, [&] {
       if (found == nullptr) {
-        one.finish(outcome{});
+        req.finish(outcome{});
       } else {
-        found->finish_when_sent(one);
+        found->finish_when_sent(req);
       }
       return MPI_SUCCESS;
     });

@@ -11,15 +11,15 @@
 namespace weft::mpi {
 
 /// Of a communicator that has a buffer the messages are there, of others in the rank's.
-int send_buffered(rank_state& rank, communicator& in, const typed_bytes& from, envelope to) noexcept;
-int start_buffered_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+int send_buffered(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to) noexcept;
+int start_buffered_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to,
                         MPI_Request* request) noexcept;
 
-/// Buffers of the rank (`in` is null) or of a communicator. To detach and to flush waits for all messages to be sent.
-int attach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count bytes) noexcept;
-int detach_buffer(rank_state& rank, communicator* in, void* address, int* bytes) noexcept;
-int detach_buffer(rank_state& rank, communicator* in, void* address, MPI_Count* bytes) noexcept;
-int flush_buffer(rank_state& rank, communicator* in) noexcept;
-int start_flush_of_buffer(rank_state& rank, communicator* in, MPI_Request* request) noexcept;
+/// Buffers of the rank (`comm` is null) or of a communicator. To detach and to flush waits for all messages to be sent.
+int attach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count bytes) noexcept;
+int detach_buffer(rank_state& rank, communicator* comm, void* address, int* bytes) noexcept;
+int detach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count* bytes) noexcept;
+int flush_buffer(rank_state& rank, communicator* comm) noexcept;
+int start_flush_of_buffer(rank_state& rank, communicator* comm, MPI_Request* request) noexcept;
 
 }  // namespace weft::mpi

@@ -14,22 +14,22 @@ namespace weft::mpi {
 namespace {
 
 // Of a request that owns something: as all persistent ones do.
-int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* status) noexcept {
-  if (!one.is_active) {
+int complete_owner(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* status) noexcept {
+  if (!req.is_active) {
     write_status(status, outcome{});
     return MPI_SUCCESS;
   }
-  if (one.result.error != MPI_SUCCESS && one.operation == request_operation::collective) [[unlikely]]
-    find_cause(rank, one);
-  outcome result = one.result;
-  one.owned->complete(rank, one, result);
+  if (req.result.error != MPI_SUCCESS && req.operation == request_operation::collective) [[unlikely]]
+    find_cause(rank, req);
+  outcome result = req.result;
+  req.owned->complete(rank, req, result);
   write_status(status, result);
-  const int error = fail_of(one, result);
-  if (one.is_persistent) {
-    one.is_active = false;
-    one.result = outcome{};
+  const int error = fail_of(req, result);
+  if (req.is_persistent) {
+    req.is_active = false;
+    req.result = outcome{};
   } else {
-    rank.requests.release(one);
+    rank.requests.release(req);
     handle = MPI_REQUEST_NULL;
   }
   return error;
@@ -43,31 +43,31 @@ int complete_owner(rank_state& rank, MPI_Request& handle, request& one, MPI_Stat
 
 }  // namespace
 
-int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* status) noexcept {
-  if (one.owned != nullptr) [[unlikely]]
-    return complete_owner(rank, handle, one, status);
-  if (one.result.error != MPI_SUCCESS && one.operation == request_operation::collective) [[unlikely]]
-    find_cause(rank, one);
-  write_status(status, one.result);
-  const int error = fail_of(one, one.result);
-  rank.requests.release(one);
+int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* status) noexcept {
+  if (req.owned != nullptr) [[unlikely]]
+    return complete_owner(rank, handle, req, status);
+  if (req.result.error != MPI_SUCCESS && req.operation == request_operation::collective) [[unlikely]]
+    find_cause(rank, req);
+  write_status(status, req.result);
+  const int error = fail_of(req, req.result);
+  rank.requests.release(req);
   handle = MPI_REQUEST_NULL;
   return error;
 }
 
-void wait_longer(rank_state& rank, const request& one, const char* function, bool has_handle) {
-  const bool is_known = has_handle || one.operation == request_operation::send;
-  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &one}, rank.device, rank.signals,
-                        [&one] { return one.is_done(); });
+void wait_longer(rank_state& rank, const request& req, const char* function, bool has_handle) {
+  const bool is_known = has_handle || req.operation == request_operation::send;
+  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req}, rank.device, rank.signals,
+                        [&req] { return req.is_done(); });
 }
 
 int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
   if (*handle == MPI_REQUEST_NULL) return complete_null(status);
-  request* const one = find_request(*handle);
-  if (one == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  request* const req = find_request(*handle);
+  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
   return guarded([&] {
-    wait_for(rank, *one, "MPI_Wait", true);
-    return try_complete(rank, *handle, *one, status) ? MPI_SUCCESS : complete(rank, *handle, *one, status);
+    wait_for(rank, *req, "MPI_Wait", true);
+    return try_complete(rank, *handle, *req, status) ? MPI_SUCCESS : complete(rank, *handle, *req, status);
   });
 }
 
@@ -77,13 +77,13 @@ int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) n
     end_tests();
     return complete_null(status);
   }
-  request* const one = find_request(*handle);
-  if (one == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
-  const bool has_moved = !one->is_done() && rank.device.progress();
-  const bool is_done = one->is_done();
+  request* const req = find_request(*handle);
+  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  const bool has_moved = !req->is_done() && rank.device.progress();
+  const bool is_done = req->is_done();
   *flag = is_done ? 1 : 0;
   end_test(rank, is_done, has_moved);
-  return is_done ? complete(rank, *handle, *one, status) : MPI_SUCCESS;
+  return is_done ? complete(rank, *handle, *req, status) : MPI_SUCCESS;
 }
 
 int get_status(rank_state& rank, MPI_Request handle, int* flag, MPI_Status* status) noexcept {

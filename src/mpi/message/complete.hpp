@@ -11,9 +11,9 @@
 
 namespace weft::mpi {
 
-int wait(rank_state& rank, MPI_Request* one, MPI_Status* status) noexcept;
-int test(rank_state& rank, MPI_Request* one, int* flag, MPI_Status* status) noexcept;
-int get_status(rank_state& rank, MPI_Request one, int* flag, MPI_Status* status) noexcept;
+int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept;
+int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) noexcept;
+int get_status(rank_state& rank, MPI_Request handle, int* flag, MPI_Status* status) noexcept;
 
 int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses) noexcept;
 int wait_any(rank_state& rank, int count, MPI_Request* all, int* index, MPI_Status* status) noexcept;
@@ -31,6 +31,6 @@ int get_status_some(rank_state& rank, int count, const MPI_Request* all, int* do
 
 /// Completes a request that is done: writes the status, and gives the request back, or makes it inactive if it is
 /// persistent. Returns the error class of the operation.
-int complete(rank_state& rank, MPI_Request& handle, request& one, MPI_Status* status) noexcept;
+int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* status) noexcept;
 
 }  // namespace weft::mpi

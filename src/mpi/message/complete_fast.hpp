@@ -10,14 +10,14 @@
 namespace weft::mpi {
 
 /// Writes the status, gives the request back, and sets its handle to null. False: nothing has happened.
-[[nodiscard]] inline bool try_complete(rank_state& rank, MPI_Request& handle, request& one,
+[[nodiscard]] inline bool try_complete(rank_state& rank, MPI_Request& handle, request& req,
                                        MPI_Status* status) noexcept {
-  if (rank.requests.is_shared() || one.owned != nullptr || one.result.error != MPI_SUCCESS) [[unlikely]]
+  if (rank.requests.is_shared() || req.owned != nullptr || req.result.error != MPI_SUCCESS) [[unlikely]]
     return false;
-  if (status != MPI_STATUS_IGNORE) write_status(status, one.result);
-  if (&one != &rank.requests.sent()) {
-    if (one.of != nullptr) one.of->remove_reference();
-    rank.requests.put_back(one);
+  if (status != MPI_STATUS_IGNORE) write_status(status, req.result);
+  if (&req != &rank.requests.sent()) {
+    if (req.comm != nullptr) req.comm->remove_reference();
+    rank.requests.put_back(req);
   }
   handle = MPI_REQUEST_NULL;
   return true;

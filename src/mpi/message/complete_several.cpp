@@ -42,8 +42,8 @@ void set_error(MPI_Status* statuses, int index, int error) noexcept {
 
 // Completes a request that is done, a null one also.
 int complete_any(rank_state& rank, MPI_Request& handle, MPI_Status* status) noexcept {
-  request* const one = find(handle);
-  if (one != nullptr) return complete(rank, handle, *one, status);
+  request* const req = find(handle);
+  if (req != nullptr) return complete(rank, handle, *req, status);
   write_status(status, outcome{});
   return MPI_SUCCESS;
 }
@@ -90,22 +90,22 @@ class failure_watch {
   std::uint64_t seen_ = ~std::uint64_t{0};
 };
 
-// Waits until `one` is done, or until one of all requests has failed.
-void wait_for_first(rank_state& rank, const request& one, failure_watch& watch) {
+// Waits until `req` is done, or until one of all requests has failed.
+void wait_for_first(rank_state& rank, const request& req, failure_watch& watch) {
   if (watch.has_failed()) return;
   rank.device.progress();
-  weft::detail::wait_as({"MPI_Waitall", &describe_wait, &one}, rank.device, rank.signals,
-                        [&] { return one.is_done() || watch.has_failed(); });
+  weft::detail::wait_as({"MPI_Waitall", &describe_wait, &req}, rank.device, rank.signals,
+                        [&] { return req.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
 std::optional<int> first_done(const MPI_Request* all, int count, bool& has_active) noexcept {
   has_active = false;
   for (int index = 0; index < count; ++index) {
-    const request* const one = find_active(all[index]);
-    if (one == nullptr) continue;
+    const request* const req = find_active(all[index]);
+    if (req == nullptr) continue;
     has_active = true;
-    if (one->is_done()) return index;
+    if (req->is_done()) return index;
   }
   return {};
 }
@@ -155,20 +155,20 @@ int complete_some(rank_state& rank, int first, int count, MPI_Request* all, int*
   errors_of_several errors{statuses};
   int found = 0;
   for (int index = first; index < count; ++index) {
-    request* const one = find_active(all[index]);
-    if (one == nullptr || !one->is_done()) continue;
-    errors.add(found, complete(rank, all[index], *one, status_at(statuses, found)));
+    request* const req = find_active(all[index]);
+    if (req == nullptr || !req->is_done()) continue;
+    errors.add(found, complete(rank, all[index], *req, status_at(statuses, found)));
     indices[found++] = index;
   }
   *done_count = found;
   return errors.result();
 }
 
-void show(const request* one, MPI_Status* status) noexcept {
+void show(const request* req, MPI_Status* status) noexcept {
   outcome result{};
-  if (one != nullptr && one->is_active) {
-    result = one->result;
-    if (one->owned != nullptr) one->owned->describe(result);
+  if (req != nullptr && req->is_active) {
+    result = req->result;
+    if (req->owned != nullptr) req->owned->describe(result);
   }
   write_status(status, result);
 }
@@ -180,13 +180,13 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
     errors_of_several errors{statuses};
     failure_watch watch{rank.signals, all, count};
     for (int index = 0; index < count; ++index) {
-      request* const one = find(all[index]);
-      if (one != nullptr && !errors.has_failed()) [[likely]] {
-        if (!one->is_done()) wait_for_first(rank, *one, watch);
-        if (one->is_done() && try_complete(rank, all[index], *one, status_at(statuses, index))) continue;
+      request* const req = find(all[index]);
+      if (req != nullptr && !errors.has_failed()) [[likely]] {
+        if (!req->is_done()) wait_for_first(rank, *req, watch);
+        if (req->is_done() && try_complete(rank, all[index], *req, status_at(statuses, index))) continue;
       }
       // Still not done: another one has failed.
-      const bool is_open = one != nullptr && !one->is_done();
+      const bool is_open = req != nullptr && !req->is_done();
       errors.add(index, is_open ? MPI_ERR_PENDING : complete_any(rank, all[index], status_at(statuses, index)));
     }
     return errors.result();
@@ -264,9 +264,9 @@ int get_status_some(rank_state& rank, int count, const MPI_Request* all, int* do
   const std::optional<int> found = test_first_done(rank, all, count, has_active);
   *done_count = found || has_active ? 0 : MPI_UNDEFINED;
   for (int index = found.value_or(count); index < count; ++index) {
-    const request* const one = find_active(all[index]);
-    if (one == nullptr || !one->is_done()) continue;
-    show(one, status_at(statuses, *done_count));
+    const request* const req = find_active(all[index]);
+    if (req == nullptr || !req->is_done()) continue;
+    show(req, status_at(statuses, *done_count));
     indices[(*done_count)++] = index;
   }
   return MPI_SUCCESS;

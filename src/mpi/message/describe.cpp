@@ -12,20 +12,21 @@ std::string text_of(const char* side, const envelope& ends, const communicator& 
   return out + " in " + name_of(comm);
 }
 
-std::string text_of(const request& one) {
-  switch (one.operation) {
-    case request_operation::receive: return text_of("a receive from ", one.wanted, *one.of);
-    case request_operation::send: return text_of("a send to ", {one.of->member(one.send.peer), one.send.tag}, *one.of);
+std::string text_of(const request& req) {
+  switch (req.operation) {
+    case request_operation::receive: return text_of("a receive from ", req.wanted, *req.comm);
+    case request_operation::send:
+      return text_of("a send to ", {req.comm->member(req.send.peer), req.send.tag}, *req.comm);
     case request_operation::generalized: return "a generalized request";
-    default: return one.of == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(*one.of);
+    default: return req.comm == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(*req.comm);
   }
 }
 
 // Requests that own something may be no plain sends and receives.
 void describe_wait(const void* subject, std::string& text) {
-  const auto& one = *static_cast<const request*>(subject);
-  const bool is_message = one.operation == request_operation::send || one.operation == request_operation::receive;
-  if (one.of != nullptr && one.owned == nullptr && is_message) text += " for " + text_of(one);
+  const auto& req = *static_cast<const request*>(subject);
+  const bool is_message = req.operation == request_operation::send || req.operation == request_operation::receive;
+  if (req.comm != nullptr && req.owned == nullptr && is_message) text += " for " + text_of(req);
 }
 
 }  // namespace weft::mpi

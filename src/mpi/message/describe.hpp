@@ -9,7 +9,7 @@
 namespace weft::mpi {
 
 /// `a receive from rank 1 with tag 5 in MPI_COMM_WORLD`.
-[[nodiscard]] std::string text_of(const request& one);
+[[nodiscard]] std::string text_of(const request& req);
 /// `SIDErank 1 with tag 5 in MPI_COMM_WORLD`.
 [[nodiscard]] std::string text_of(const char* side, const envelope& ends, const communicator& comm);
 

@@ -18,10 +18,10 @@ namespace {
 class packed_copy {
  public:
   packed_copy() = default;
-  explicit packed_copy(const typed_buffer& of)
-      : count_{of.count * of.type.size()},
+  explicit packed_copy(const typed_buffer& buffer)
+      : count_{buffer.count * buffer.type.size()},
         bytes_{std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count_))} {
-    of.type.pack(of.address, 0, bytes_.get(), static_cast<std::size_t>(count_));
+    buffer.type.pack(buffer.address, 0, bytes_.get(), static_cast<std::size_t>(count_));
   }
   [[nodiscard]] typed_bytes elements() const noexcept { return {bytes_.get(), count_, *find_datatype(MPI_BYTE)}; }
 
@@ -36,7 +36,7 @@ class started_exchange final : public request_part {
   started_exchange(request& whole, const sent_side& sent, const received_side& received)
       : whole_{whole}, sent_type_{sent.bytes.type}, received_type_{received.into.type} {
     for (half* const each : {&sent_, &received_}) {
-      each->of = whole.of;
+      each->comm = whole.comm;
       each->both = this;
       each->ended = [](followed_request& self) noexcept { static_cast<half&>(self).both->end_half(); };
     }
@@ -54,7 +54,7 @@ class started_exchange final : public request_part {
     bool is_complete = sent.to.peer == MPI_PROC_NULL;
     const int error = guarded([&] {
       if (is_complete) return MPI_SUCCESS;
-      sent_.send = described(*whole_.of, sent.bytes.bytes(), sent.to, completion_level::local);
+      sent_.send = described(*whole_.comm, sent.bytes.bytes(), sent.to, completion_level::local);
       is_complete = post_or_keep(rank, sent_);
       return MPI_SUCCESS;
     });
@@ -84,13 +84,13 @@ class started_exchange final : public request_part {
   std::atomic<int> open_{2};
 };
 
-int start(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received, packed_copy&& copy,
-          MPI_Request* handle) {
-  request& one = rank.requests.acquire(&in, request_operation::send);
-  return begin(rank, one, handle, [&] {
-    auto made = std::make_unique<started_exchange>(one, sent, received);
+int start(rank_state& rank, communicator& comm, const sent_side& sent, const received_side& received,
+          packed_copy&& copy, MPI_Request* handle) {
+  request& req = rank.requests.acquire(&comm, request_operation::send);
+  return begin(rank, req, handle, [&] {
+    auto made = std::make_unique<started_exchange>(req, sent, received);
     made->keep(std::move(copy));
-    one.owned = made.get();
+    req.owned = made.get();
     made.release()->post(rank, sent, received);
     return MPI_SUCCESS;
   });
@@ -98,41 +98,41 @@ int start(rank_state& rank, communicator& in, const sent_side& sent, const recei
 
 }  // namespace
 
-int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
+int send_and_receive(rank_state& rank, communicator& comm, const sent_side& sent, const received_side& received,
                      MPI_Status* status) noexcept {
   return guarded([&] {
-    request coming{request_operation::receive, in};
+    request coming{request_operation::receive, comm};
     if (received.from.peer == MPI_PROC_NULL) {
       coming.finish(outcome_of_no_process);
     } else {
       post_receive(rank, coming, received.into.bytes(), received.from);
     }
-    const int error = sent.to.peer == MPI_PROC_NULL ? MPI_SUCCESS : send(rank, in, sent.bytes, sent.to);
+    const int error = sent.to.peer == MPI_PROC_NULL ? MPI_SUCCESS : send(rank, comm, sent.bytes, sent.to);
     wait_for(rank, coming, "MPI_Sendrecv");
     write_status(status, coming.result);
     return error != MPI_SUCCESS ? error : fail_of(coming, coming.result);
   });
 }
 
-int start_send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
+int start_send_and_receive(rank_state& rank, communicator& comm, const sent_side& sent, const received_side& received,
                            MPI_Request* handle) noexcept {
-  return guarded([&] { return start(rank, in, sent, received, {}, handle); });
+  return guarded([&] { return start(rank, comm, sent, received, {}, handle); });
 }
 
-int replace(rank_state& rank, communicator& in, const typed_buffer& buffer, envelope to, envelope from,
+int replace(rank_state& rank, communicator& comm, const typed_buffer& buffer, envelope to, envelope from,
             MPI_Status* status) noexcept {
   return guarded([&] {
     const packed_copy sent{buffer};
-    return send_and_receive(rank, in, {sent.elements(), to}, {buffer, from}, status);
+    return send_and_receive(rank, comm, {sent.elements(), to}, {buffer, from}, status);
   });
 }
 
-int start_replace(rank_state& rank, communicator& in, const typed_buffer& buffer, envelope to, envelope from,
+int start_replace(rank_state& rank, communicator& comm, const typed_buffer& buffer, envelope to, envelope from,
                   MPI_Request* handle) noexcept {
   return guarded([&] {
     packed_copy sent{buffer};
     const typed_bytes elements = sent.elements();
-    return start(rank, in, {elements, to}, {buffer, from}, std::move(sent), handle);
+    return start(rank, comm, {elements, to}, {buffer, from}, std::move(sent), handle);
   });
 }
 

@@ -16,15 +16,15 @@ struct received_side {
   envelope from;
 };
 
-int send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
+int send_and_receive(rank_state& rank, communicator& comm, const sent_side& sent, const received_side& received,
                      MPI_Status* status) noexcept;
-int start_send_and_receive(rank_state& rank, communicator& in, const sent_side& sent, const received_side& received,
+int start_send_and_receive(rank_state& rank, communicator& comm, const sent_side& sent, const received_side& received,
                            MPI_Request* request) noexcept;
 
 /// One buffer: the message that is received replaces the one that is sent, of which they send a copy.
-int replace(rank_state& rank, communicator& in, const typed_buffer& buffer, envelope to, envelope from,
+int replace(rank_state& rank, communicator& comm, const typed_buffer& buffer, envelope to, envelope from,
             MPI_Status* status) noexcept;
-int start_replace(rank_state& rank, communicator& in, const typed_buffer& buffer, envelope to, envelope from,
+int start_replace(rank_state& rank, communicator& comm, const typed_buffer& buffer, envelope to, envelope from,
                   MPI_Request* request) noexcept;
 
 }  // namespace weft::mpi

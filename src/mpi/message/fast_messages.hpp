@@ -20,7 +20,7 @@ namespace weft::mpi {
 inline constexpr int not_fast = -1;
 
 /// The rest of a blocking send whose post was not done, but has given this answer. **Errors**: `weft::error`.
-[[gnu::cold]] int end_send(rank_state& rank, request& one, const described_send& of, weft::status answer);
+[[gnu::cold]] int end_send(rank_state& rank, request& req, const described_send& send, weft::status answer);
 
 namespace detail {
 
@@ -49,44 +49,45 @@ inline constexpr MPI_Count short_bytes_max = 1024;
 
 /// A short message; without a communicator: it is another kind of send.
 struct short_send {
-  communicator* in = nullptr;
+  communicator* comm = nullptr;
   std::uint32_t peer = 0;
   std::size_t bytes = 0;
 };
 [[nodiscard]] [[gnu::always_inline]] inline short_send described_short(rank_state& rank, const void* buffer,
                                                                        MPI_Count count, MPI_Datatype type, envelope to,
                                                                        MPI_Comm comm) noexcept {
-  communicator* const in = find_whole_job(rank, comm);
-  const datatype* const dense = find_dense(type);
-  if (in == nullptr || dense == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
+  communicator* const comm_object = find_whole_job(rank, comm);
+  const datatype* const type_object = find_dense(type);
+  if (comm_object == nullptr || type_object == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(to.peer);
-  if (peer >= in->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.unposted.is_empty()) [[unlikely]]
+  if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.unposted.is_empty())
+      [[unlikely]]
     return {};
-  const auto bytes = static_cast<std::size_t>(dense->size() * count);
-  if (dense->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
+  const auto bytes = static_cast<std::size_t>(type_object->size() * count);
+  if (type_object->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
     return {};
-  return {.in = in, .peer = peer, .bytes = bytes};
+  return {.comm = comm_object, .peer = peer, .bytes = bytes};
 }
 
 /// A receive of the common kind; without a communicator: it is another kind.
 struct dense_receive {
-  communicator* in = nullptr;
+  communicator* comm = nullptr;
   std::uint32_t peer = 0;
   std::size_t bytes = 0;
 };
 [[nodiscard]] [[gnu::always_inline]] inline dense_receive described_dense(rank_state& rank, void* buffer,
                                                                           MPI_Count count, MPI_Datatype type,
                                                                           envelope from, MPI_Comm comm) noexcept {
-  communicator* const in = find_whole_job(rank, comm);
-  const datatype* const of = find_dense(type);
-  if (in == nullptr || of == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
+  communicator* const comm_object = find_whole_job(rank, comm);
+  const datatype* const type_object = find_dense(type);
+  if (comm_object == nullptr || type_object == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(from.peer);
   std::int64_t bytes = 0;
-  if (peer >= in->size || !of->try_bytes_of(count, bytes)) [[unlikely]]
+  if (peer >= comm_object->size || !type_object->try_bytes_of(count, bytes)) [[unlikely]]
     return {};
-  return {.in = in, .peer = peer, .bytes = static_cast<std::size_t>(bytes)};
+  return {.comm = comm_object, .peer = peer, .bytes = static_cast<std::size_t>(bytes)};
 }
 
 }  // namespace detail
@@ -94,17 +95,17 @@ struct dense_receive {
 /// A blocking send. Returns an error class, or `not_fast`.
 [[gnu::always_inline]] inline int fast_send(rank_state& rank, const void* buffer, MPI_Count count, MPI_Datatype type,
                                             envelope to, MPI_Comm comm) noexcept {
-  const detail::short_send of = detail::described_short(rank, buffer, count, type, to, comm);
-  if (of.in == nullptr) [[unlikely]]
+  const detail::short_send message = detail::described_short(rank, buffer, count, type, to, comm);
+  if (message.comm == nullptr) [[unlikely]]
     return not_fast;
   try {
-    request one{request_operation::send, *of.in};
-    const weft::status answer =
-        rank.device.post_send(of.peer, const_buffer_ref{buffer, of.bytes}, rank.signals,
-                              {.tag = static_cast<std::uint64_t>(to.tag), .engine = of.in->engine, .context = &one});
+    request req{request_operation::send, *message.comm};
+    const weft::status answer = rank.device.post_send(
+        message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
+        {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = &req});
     if (answer.is_done()) [[likely]]
       return MPI_SUCCESS;
-    return end_send(rank, one, {.bytes = {buffer, of.bytes}, .peer = of.peer, .tag = to.tag}, answer);
+    return end_send(rank, req, {.bytes = {buffer, message.bytes}, .peer = message.peer, .tag = to.tag}, answer);
   } catch (...) {
     return fail_by_exception();
   }
@@ -116,30 +117,30 @@ struct dense_receive {
                                                   MPI_Request* handle) noexcept {
   if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
     return not_fast;
-  const detail::short_send of = detail::described_short(rank, buffer, count, type, to, comm);
-  if (of.in == nullptr) [[unlikely]]
+  const detail::short_send message = detail::described_short(rank, buffer, count, type, to, comm);
+  if (message.comm == nullptr) [[unlikely]]
     return not_fast;
-  request* const one = rank.requests.try_acquire(*of.in, request_operation::send);
-  if (one == nullptr) [[unlikely]]
+  request* const req = rank.requests.try_acquire(*message.comm, request_operation::send);
+  if (req == nullptr) [[unlikely]]
     return not_fast;
   try {
-    const weft::status answer =
-        rank.device.post_send(of.peer, const_buffer_ref{buffer, of.bytes}, rank.signals,
-                              {.tag = static_cast<std::uint64_t>(to.tag), .engine = of.in->engine, .context = one});
+    const weft::status answer = rank.device.post_send(
+        message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
+        {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = req});
     if (answer.is_done()) [[likely]] {
-      rank.requests.put_back(*one);
+      rank.requests.put_back(*req);
       *handle = handle_of(rank.requests.sent());
       return MPI_SUCCESS;
     }
     if (answer.is_posted()) {
-      of.in->add_reference();
-      *handle = handle_of(*one);
+      message.comm->add_reference();
+      *handle = handle_of(*req);
       return MPI_SUCCESS;
     }
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.put_back(*one);
+  rank.requests.put_back(*req);
   return not_fast;
 }
 
@@ -148,47 +149,47 @@ struct dense_receive {
                                                      envelope from, MPI_Comm comm, MPI_Request* handle) noexcept {
   if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
     return not_fast;
-  const detail::dense_receive of = detail::described_dense(rank, buffer, count, type, from, comm);
-  if (of.in == nullptr) [[unlikely]]
+  const detail::dense_receive receive = detail::described_dense(rank, buffer, count, type, from, comm);
+  if (receive.comm == nullptr) [[unlikely]]
     return not_fast;
-  request* const one = rank.requests.try_acquire(*of.in, request_operation::receive);
-  if (one == nullptr) [[unlikely]]
+  request* const req = rank.requests.try_acquire(*receive.comm, request_operation::receive);
+  if (req == nullptr) [[unlikely]]
     return not_fast;
-  one->wanted = from;
+  req->wanted = from;
   try {
-    const weft::status answer =
-        rank.device.post_recv(of.peer, buffer_ref{buffer, of.bytes}, rank.signals,
-                              {.tag = static_cast<std::uint64_t>(from.tag), .engine = of.in->engine, .context = one});
+    const weft::status answer = rank.device.post_recv(
+        receive.peer, buffer_ref{buffer, receive.bytes}, rank.signals,
+        {.tag = static_cast<std::uint64_t>(from.tag), .engine = receive.comm->engine, .context = req});
     if (answer.is_posted()) [[likely]] {
-      of.in->add_reference();
-      one->ticket = answer.ticket();
-      *handle = handle_of(*one);
+      receive.comm->add_reference();
+      req->ticket = answer.ticket();
+      *handle = handle_of(*req);
       return MPI_SUCCESS;
     }
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.put_back(*one);
+  rank.requests.put_back(*req);
   return not_fast;
 }
 
 /// A blocking receive. Returns an error class, or `not_fast`.
 [[gnu::always_inline]] inline int fast_receive(rank_state& rank, void* buffer, MPI_Count count, MPI_Datatype type,
                                                envelope from, MPI_Comm comm, MPI_Status* status) noexcept {
-  const detail::dense_receive of = detail::described_dense(rank, buffer, count, type, from, comm);
-  if (of.in == nullptr) [[unlikely]]
+  const detail::dense_receive receive = detail::described_dense(rank, buffer, count, type, from, comm);
+  if (receive.comm == nullptr) [[unlikely]]
     return not_fast;
   try {
-    request one{request_operation::receive, *of.in};
-    const weft::status answer =
-        rank.device.post_recv(of.peer, buffer_ref{buffer, of.bytes}, rank.signals,
-                              {.tag = static_cast<std::uint64_t>(from.tag), .engine = of.in->engine, .context = &one});
+    request req{request_operation::receive, *receive.comm};
+    const weft::status answer = rank.device.post_recv(
+        receive.peer, buffer_ref{buffer, receive.bytes}, rank.signals,
+        {.tag = static_cast<std::uint64_t>(from.tag), .engine = receive.comm->engine, .context = &req});
     if (answer.is_retry()) [[unlikely]]
       return not_fast;
-    wait_for(rank, one, "MPI_Recv");
-    if (status != MPI_STATUS_IGNORE) write_status(status, one.result);
-    if (one.result.error != MPI_SUCCESS) [[unlikely]]
-      return fail_of(one, one.result);
+    wait_for(rank, req, "MPI_Recv");
+    if (status != MPI_STATUS_IGNORE) write_status(status, req.result);
+    if (req.result.error != MPI_SUCCESS) [[unlikely]]
+      return fail_of(req, req.result);
     return MPI_SUCCESS;
   } catch (...) {
     return fail_by_exception();

@@ -11,11 +11,11 @@ namespace {
 // one that calls the function.
 class generalized final : public request_part {
  public:
-  explicit generalized(const generalized_functions& by) noexcept : by_{by} {}
+  explicit generalized(const generalized_functions& functions) noexcept : functions_{functions} {}
   // Of a request that the program has freed; else `complete` has called it.
   ~generalized() override { call_free(); }
 
-  void complete(rank_state& /*rank*/, request& /*of*/, outcome& result) noexcept override {
+  void complete(rank_state& /*rank*/, request& /*self*/, outcome& result) noexcept override {
     describe(result);
     const int error = call_free();
     if (result.error == MPI_SUCCESS) result.error = error;
@@ -23,23 +23,24 @@ class generalized final : public request_part {
   void describe(outcome& result) noexcept override {
     MPI_Status status{};
     write_status(&status, result);
-    const int error = by_.query != nullptr ? guarded([&] { return by_.query(by_.state, &status); }) : MPI_SUCCESS;
+    const int error = functions_.query != nullptr ? guarded([&] { return functions_.query(functions_.state, &status); })
+                                                  : MPI_SUCCESS;
     result = outcome_of(status);
     result.error = error;
   }
-  int cancel(rank_state& /*rank*/, request& of) noexcept override {
-    if (by_.cancel == nullptr) return MPI_SUCCESS;
-    return guarded([&] { return by_.cancel(by_.state, of.is_done() ? 1 : 0); });
+  int cancel(rank_state& /*rank*/, request& req) noexcept override {
+    if (functions_.cancel == nullptr) return MPI_SUCCESS;
+    return guarded([&] { return functions_.cancel(functions_.state, req.is_done() ? 1 : 0); });
   }
 
  private:
   int call_free() noexcept {
-    MPI_Grequest_free_function* const free = by_.free;
-    by_.free = nullptr;
-    return free != nullptr ? guarded([&] { return free(by_.state); }) : MPI_SUCCESS;
+    MPI_Grequest_free_function* const free = functions_.free;
+    functions_.free = nullptr;
+    return free != nullptr ? guarded([&] { return free(functions_.state); }) : MPI_SUCCESS;
   }
 
-  generalized_functions by_;
+  generalized_functions functions_;
 };
 
 // Also of a request that the program has freed: the memory of requests stays theirs, and it owns its part still.
@@ -52,20 +53,20 @@ request* find_generalized(MPI_Request handle) noexcept {
 
 }  // namespace
 
-int start_generalized(rank_state& rank, const generalized_functions& by, MPI_Request* handle) noexcept {
+int start_generalized(rank_state& rank, const generalized_functions& functions, MPI_Request* handle) noexcept {
   return guarded([&] {
-    auto made = std::make_unique<generalized>(by);
-    request& one = rank.requests.acquire(nullptr, request_operation::generalized);
-    one.owned = made.release();
-    *handle = handle_of(one);
+    auto made = std::make_unique<generalized>(functions);
+    request& req = rank.requests.acquire(nullptr, request_operation::generalized);
+    req.owned = made.release();
+    *handle = handle_of(req);
     return MPI_SUCCESS;
   });
 }
 
 int complete_generalized(rank_state& rank, MPI_Request handle) noexcept {
-  request* const one = find_generalized(handle);
-  if (one == nullptr || one->is_done()) return fail(MPI_ERR_REQUEST, "it is no generalized request that is active");
-  one->finish(outcome{});
+  request* const req = find_generalized(handle);
+  if (req == nullptr || req->is_done()) return fail(MPI_ERR_REQUEST, "it is no generalized request that is active");
+  req->finish(outcome{});
   rank.signals.wake();
   // The program may have freed it, which calls its function now.
   rank.requests.release_done();

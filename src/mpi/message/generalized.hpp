@@ -16,8 +16,8 @@ struct generalized_functions {
   void* state;
 };
 
-int start_generalized(rank_state& rank, const generalized_functions& by, MPI_Request* request) noexcept;
+int start_generalized(rank_state& rank, const generalized_functions& functions, MPI_Request* request) noexcept;
 /// By any thread, also after the program has freed the request.
-int complete_generalized(rank_state& rank, MPI_Request one) noexcept;
+int complete_generalized(rank_state& rank, MPI_Request handle) noexcept;
 
 }  // namespace weft::mpi

@@ -15,8 +15,8 @@ namespace {
 class persistent_send final : public request_part {
  public:
   persistent_send(const datatype& type, bool has_peer) noexcept : type_{type}, has_peer_{has_peer} {}
-  int start(rank_state& rank, request& of) override {
-    if (!has_peer_ || post_or_keep(rank, of)) of.finish(outcome{});
+  int start(rank_state& rank, request& req) override {
+    if (!has_peer_ || post_or_keep(rank, req)) req.finish(outcome{});
     return MPI_SUCCESS;
   }
 
@@ -29,9 +29,9 @@ class persistent_buffered_send final : public request_part {
  public:
   persistent_buffered_send(const typed_bytes& from, envelope to) noexcept
       : address_{from.address}, count_{from.count}, type_{from.type}, to_{to} {}
-  int start(rank_state& rank, request& of) override {
-    const int error = send_buffered(rank, *of.of, {address_, count_, *type_}, to_);
-    if (error == MPI_SUCCESS) of.finish(outcome{});
+  int start(rank_state& rank, request& req) override {
+    const int error = send_buffered(rank, *req.comm, {address_, count_, *type_}, to_);
+    if (error == MPI_SUCCESS) req.finish(outcome{});
     return error;
   }
 
@@ -46,11 +46,11 @@ class persistent_receive final : public request_part {
  public:
   persistent_receive(const typed_buffer& into, envelope from) noexcept
       : type_{into.type}, bytes_{into.bytes()}, from_{from} {}
-  int start(rank_state& rank, request& of) override {
+  int start(rank_state& rank, request& req) override {
     if (from_.peer == MPI_PROC_NULL) {
-      of.finish(outcome_of_no_process);
+      req.finish(outcome_of_no_process);
     } else {
-      of.ticket = post_receive(rank, of, bytes_, from_).ticket();
+      req.ticket = post_receive(rank, req, bytes_, from_).ticket();
     }
     return MPI_SUCCESS;
   }
@@ -61,38 +61,39 @@ class persistent_receive final : public request_part {
   envelope from_;
 };
 
-request& make(rank_state& rank, communicator& in, request_operation operation, std::unique_ptr<request_part> owned,
+request& make(rank_state& rank, communicator& comm, request_operation operation, std::unique_ptr<request_part> owned,
               MPI_Request* handle) {
-  request& one = rank.requests.acquire_persistent(&in, operation, std::move(owned));
-  *handle = handle_of(one);
-  return one;
+  request& req = rank.requests.acquire_persistent(&comm, operation, std::move(owned));
+  *handle = handle_of(req);
+  return req;
 }
 
 }  // namespace
 
-int make_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to, MPI_Request* handle,
+int make_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to, MPI_Request* handle,
               completion_level complete_at) noexcept {
   return guarded([&] {
     const bool has_peer = to.peer != MPI_PROC_NULL;
-    request& one =
-        make(rank, in, request_operation::send, std::make_unique<persistent_send>(from.type, has_peer), handle);
-    if (has_peer) one.send = described(in, from.bytes(), to, complete_at);
+    request& req =
+        make(rank, comm, request_operation::send, std::make_unique<persistent_send>(from.type, has_peer), handle);
+    if (has_peer) req.send = described(comm, from.bytes(), to, complete_at);
     return MPI_SUCCESS;
   });
 }
 
-int make_buffered_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+int make_buffered_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to,
                        MPI_Request* handle) noexcept {
   return guarded([&] {
-    make(rank, in, request_operation::send, std::make_unique<persistent_buffered_send>(from, to), handle);
+    make(rank, comm, request_operation::send, std::make_unique<persistent_buffered_send>(from, to), handle);
     return MPI_SUCCESS;
   });
 }
 
-int make_receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from,
+int make_receive(rank_state& rank, communicator& comm, const typed_buffer& into, envelope from,
                  MPI_Request* handle) noexcept {
   return guarded([&] {
-    make(rank, in, request_operation::receive, std::make_unique<persistent_receive>(into, from), handle).wanted = from;
+    make(rank, comm, request_operation::receive, std::make_unique<persistent_receive>(into, from), handle).wanted =
+        from;
     return MPI_SUCCESS;
   });
 }

@@ -7,11 +7,11 @@
 
 namespace weft::mpi {
 
-int make_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to, MPI_Request* request,
+int make_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to, MPI_Request* request,
               completion_level complete_at = completion_level::local) noexcept;
-int make_buffered_send(rank_state& rank, communicator& in, const typed_bytes& from, envelope to,
+int make_buffered_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to,
                        MPI_Request* request) noexcept;
-int make_receive(rank_state& rank, communicator& in, const typed_buffer& into, envelope from,
+int make_receive(rank_state& rank, communicator& comm, const typed_buffer& into, envelope from,
                  MPI_Request* request) noexcept;
 
 }  // namespace weft::mpi

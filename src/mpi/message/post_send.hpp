@@ -8,12 +8,12 @@
 
 namespace weft::mpi {
 
-inline status post_send(weft::device& through, request_signals& signals, request& one) {
-  return through.post_send(one.send.peer, one.send.bytes, signals,
-                           {.tag = static_cast<std::uint64_t>(one.send.tag),
-                            .engine = one.of->engine,
-                            .complete_at = one.send.complete_at,
-                            .context = &one});
+inline status post_send(weft::device& device, request_signals& signals, request& req) {
+  return device.post_send(req.send.peer, req.send.bytes, signals,
+                          {.tag = static_cast<std::uint64_t>(req.send.tag),
+                           .engine = req.comm->engine,
+                           .complete_at = req.send.complete_at,
+                           .context = &req});
 }
 
 }  // namespace weft::mpi

@@ -16,34 +16,34 @@
 namespace weft::mpi {
 namespace {
 
-std::uint32_t peer_of(const communicator& in, envelope from) noexcept {
-  return from.peer == MPI_ANY_SOURCE ? any_rank : in.world_rank(from.peer);
+std::uint32_t peer_of(const communicator& comm, envelope from) noexcept {
+  return from.peer == MPI_ANY_SOURCE ? any_rank : comm.world_rank(from.peer);
 }
 
-probe_options options_of(const communicator& in, envelope from, bool& is_busy) noexcept {
+probe_options options_of(const communicator& comm, envelope from, bool& is_busy) noexcept {
   const bool is_any = from.tag == MPI_ANY_TAG;
   return {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag),
-          .engine = in.engine,
+          .engine = comm.engine,
           .any_tag = is_any,
           .is_busy = &is_busy};
 }
 
-outcome outcome_of_found(const communicator& in, std::uint32_t source, std::uint64_t tag,
+outcome outcome_of_found(const communicator& comm, std::uint32_t source, std::uint64_t tag,
                          std::uint64_t bytes) noexcept {
-  return {.source = in.member(source), .tag = static_cast<int>(tag), .bytes = bytes};
+  return {.source = comm.member(source), .tag = static_cast<int>(tag), .bytes = bytes};
 }
 
 // Finds a message and leaves it; or matches one, and makes a handle of it. `is_busy`: it could not look.
-bool peek(rank_state& rank, communicator& in, envelope from, MPI_Status* status, bool& is_busy) {
-  const std::optional<message_envelope> found = rank.device.peek(peer_of(in, from), options_of(in, from, is_busy));
-  if (found) write_status(status, outcome_of_found(in, found->source, found->tag, found->bytes));
+bool peek(rank_state& rank, communicator& comm, envelope from, MPI_Status* status, bool& is_busy) {
+  const std::optional<message_envelope> found = rank.device.peek(peer_of(comm, from), options_of(comm, from, is_busy));
+  if (found) write_status(status, outcome_of_found(comm, found->source, found->tag, found->bytes));
   return found.has_value();
 }
-bool take(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
-  std::optional<matched_message> found = rank.device.probe(peer_of(in, from), options_of(in, from, is_busy));
+bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
+  std::optional<matched_message> found = rank.device.probe(peer_of(comm, from), options_of(comm, from, is_busy));
   if (!found) return false;
-  write_status(status, outcome_of_found(in, found->source(), found->tag(), found->bytes()));
-  *handle = handle_of(rank.messages.add(in, std::move(*found)));
+  write_status(status, outcome_of_found(comm, found->source(), found->tag(), found->bytes()));
+  *handle = handle_of(rank.messages.add(comm, std::move(*found)));
   return true;
 }
 
@@ -81,48 +81,48 @@ int give_no_process(MPI_Message* handle, MPI_Status* status) noexcept {
 
 int fail_no_message() noexcept { return fail(MPI_ERR_REQUEST, "it is no message that a probe has matched"); }
 
-accepted_status post_matched(rank_state& rank, message& of, const buffer_ref& into, request& one) {
-  return rank.device.until_accepted([&] { return of.matched.receive(into, rank.signals, {.context = &one}); });
+accepted_status post_matched(rank_state& rank, message& message, const buffer_ref& into, request& req) {
+  return rank.device.until_accepted([&] { return message.matched.receive(into, rank.signals, {.context = &req}); });
 }
 
-void end_message(rank_state& rank, message& of, MPI_Message* handle) noexcept {
-  rank.messages.remove(of);
+void end_message(rank_state& rank, message& message, MPI_Message* handle) noexcept {
+  rank.messages.remove(message);
   *handle = MPI_MESSAGE_NULL;
 }
 
 }  // namespace
 
-int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Status* status) noexcept {
+int try_probe(rank_state& rank, communicator& comm, envelope from, int* flag, MPI_Status* status) noexcept {
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    *flag = test_by(rank, [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
+    *flag = test_by(rank, [&](bool& is_busy) { return peek(rank, comm, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
 
-int probe(rank_state& rank, communicator& in, envelope from, MPI_Status* status) noexcept {
+int probe(rank_state& rank, communicator& comm, envelope from, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    wait_until(rank, "MPI_Probe", [&](bool& is_busy) { return peek(rank, in, from, status, is_busy); });
+    wait_until(rank, "MPI_Probe", [&](bool& is_busy) { return peek(rank, comm, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
 
-int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Message* handle,
+int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MPI_Message* handle,
               MPI_Status* status) noexcept {
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    *flag = test_by(rank, [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
+    *flag = test_by(rank, [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
 
-int match(rank_state& rank, communicator& in, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
+int match(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
-    wait_until(rank, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, in, from, handle, status, is_busy); });
+    wait_until(rank, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -135,11 +135,11 @@ int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* han
   message* const found = find_message(*handle);
   if (found == nullptr) return fail_no_message();
   return guarded([&] {
-    request one{request_operation::receive, found->of};
-    post_matched(rank, *found, into.bytes(), one);
-    wait_for(rank, one, "MPI_Mrecv");
-    write_status(status, one.result);
-    const int error = fail_of(one, one.result);
+    request req{request_operation::receive, found->comm};
+    post_matched(rank, *found, into.bytes(), req);
+    wait_for(rank, req, "MPI_Mrecv");
+    write_status(status, req.result);
+    const int error = fail_of(req, req.result);
     end_message(rank, *found, handle);
     return error;
   });
@@ -149,18 +149,18 @@ int start_receive_matched(rank_state& rank, const typed_buffer& into, MPI_Messag
   message* const found = find_message(*handle);
   if (found == nullptr && *handle != MPI_MESSAGE_NO_PROC) return fail_no_message();
   return guarded([&] {
-    request& one = rank.requests.acquire(found != nullptr ? &found->of : nullptr, request_operation::receive);
-    return begin(rank, one, out, [&] {
+    request& req = rank.requests.acquire(found != nullptr ? &found->comm : nullptr, request_operation::receive);
+    return begin(rank, req, out, [&] {
       if (found == nullptr) {
         *handle = MPI_MESSAGE_NULL;
-        one.finish(outcome_of_no_process);
+        req.finish(outcome_of_no_process);
         return MPI_SUCCESS;
       }
       const buffer_ref bytes = into.bytes();
-      keep_type(one, bytes.memory(), into.type);
-      one.ticket = 0;  // it is matched: too late for MPI_Cancel
-      one.wanted = envelope_of(*found);
-      post_matched(rank, *found, bytes, one);
+      keep_type(req, bytes.memory(), into.type);
+      req.ticket = 0;  // it is matched: too late for MPI_Cancel
+      req.wanted = envelope_of(*found);
+      post_matched(rank, *found, bytes, req);
       end_message(rank, *found, handle);
       return MPI_SUCCESS;
     });

@@ -9,13 +9,13 @@
 
 namespace weft::mpi {
 
-int try_probe(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Status* status) noexcept;
-int probe(rank_state& rank, communicator& in, envelope from, MPI_Status* status) noexcept;
+int try_probe(rank_state& rank, communicator& comm, envelope from, int* flag, MPI_Status* status) noexcept;
+int probe(rank_state& rank, communicator& comm, envelope from, MPI_Status* status) noexcept;
 
 /// These give a message that no other receive can match.
-int try_match(rank_state& rank, communicator& in, envelope from, int* flag, MPI_Message* message,
+int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MPI_Message* message,
               MPI_Status* status) noexcept;
-int match(rank_state& rank, communicator& in, envelope from, MPI_Message* message, MPI_Status* status) noexcept;
+int match(rank_state& rank, communicator& comm, envelope from, MPI_Message* message, MPI_Status* status) noexcept;
 
 /// These take the message, whose handle becomes null.
 int receive_matched(rank_state& rank, const typed_buffer& into, MPI_Message* message, MPI_Status* status) noexcept;

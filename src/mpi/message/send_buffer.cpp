@@ -88,14 +88,14 @@ bool send_buffer::is_empty() const noexcept {
   return batches_.empty();
 }
 
-void send_buffer::finish_when_sent(request& one) {
+void send_buffer::finish_when_sent(request& req) {
   const std::lock_guard locked{mutex_};
   if (batches_.empty()) {
-    one.finish(outcome{});
+    req.finish(outcome{});
     return;
   }
   batches_.emplace_back();
-  batches_[batches_.size() - 2].flushes.push_back(&one);
+  batches_[batches_.size() - 2].flushes.push_back(&req);
 }
 
 }  // namespace weft::mpi

@@ -42,8 +42,8 @@ class send_buffer {
 
   /// Whether all messages have been sent.
   [[nodiscard]] bool is_empty() const noexcept;
-  /// Ends `one` once all messages that are in the buffer now have been sent. **Errors**: `std::bad_alloc`.
-  void finish_when_sent(request& one);
+  /// Ends `req` once all messages that are in the buffer now have been sent. **Errors**: `std::bad_alloc`.
+  void finish_when_sent(request& req);
 
  private:
   // The messages that came between two flushes, and the flushes behind them.

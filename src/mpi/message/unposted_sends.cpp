@@ -7,16 +7,16 @@
 
 namespace weft::mpi {
 
-bool unposted_sends::add(request& one, bool always) {
+bool unposted_sends::add(request& req, bool always) {
   bool needs_hook = false;
   {
     const std::lock_guard locked{mutex_};
-    const auto found = queues_.find(one.send.peer);
+    const auto found = queues_.find(req.send.peer);
     if (found == queues_.end() && !always) return false;
-    queue& of = found != queues_.end() ? found->second : queues_[one.send.peer];
-    one.next = nullptr;
-    (of.last != nullptr ? of.last->next : of.first) = &one;
-    of.last = &one;
+    queue& sends = found != queues_.end() ? found->second : queues_[req.send.peer];
+    req.next = nullptr;
+    (sends.last != nullptr ? sends.last->next : sends.first) = &req;
+    sends.last = &req;
     // [locked]
     count_.fetch_add(1, std::memory_order_relaxed);
     needs_hook = !std::exchange(has_hook_, true);
@@ -40,24 +40,24 @@ hook_answer unposted_sends::post_all() noexcept {
   return hook_answer::done;
 }
 
-bool unposted_sends::post_first(queue& of) noexcept {
-  request& one = *of.first;
-  request* const next = one.next;  // read first: a request that is posted may end at any time
+bool unposted_sends::post_first(queue& sends) noexcept {
+  request& req = *sends.first;
+  request* const next = req.next;  // read first: a request that is posted may end at any time
   bool is_posted = true;
   const int error = guarded([&] {
-    const status answer = post_send(device_, signals_, one);
+    const status answer = post_send(device_, signals_, req);
     is_posted = !answer.is_retry();
-    if (answer.is_done()) one.finish(outcome{});
+    if (answer.is_done()) req.finish(outcome{});
     return MPI_SUCCESS;
   });
   if (error != MPI_SUCCESS) {
-    one.finish(outcome{.error = error});
+    req.finish(outcome{.error = error});
     signals_.count_failure();
   }
   if (!is_posted) return false;
   signals_.wake();  // if it is complete: another thread than the one that runs this hook may sleep until it is
-  of.first = next;
-  if (next == nullptr) of.last = nullptr;
+  sends.first = next;
+  if (next == nullptr) sends.last = nullptr;
   // [unposted.posted] release -> [unposted.empty]: the number of the message in its engine.
   count_.fetch_sub(1, std::memory_order_release);
   return true;

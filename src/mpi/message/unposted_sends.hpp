@@ -16,7 +16,7 @@ namespace weft::mpi {
 
 class unposted_sends {
  public:
-  unposted_sends(weft::device& through, request_signals& signals) noexcept : device_{through}, signals_{signals} {}
+  unposted_sends(weft::device& device, request_signals& signals) noexcept : device_{device}, signals_{signals} {}
 
   /// Whether there is none, for any peer. A thread that has added one sees it.
   [[nodiscard]] bool is_empty() const noexcept {
@@ -26,7 +26,7 @@ class unposted_sends {
   }
   /// Adds a send, whose `send` says where to, if `always` or if older ones to its peer wait here. Returns whether it
   /// was added. **Errors**: `std::bad_alloc`.
-  bool add(request& one, bool always);
+  bool add(request& req, bool always);
 
  private:
   struct queue {
@@ -34,7 +34,7 @@ class unposted_sends {
     request* last = nullptr;
   };
   [[nodiscard]] hook_answer post_all() noexcept;
-  [[nodiscard]] bool post_first(queue& of) noexcept;
+  [[nodiscard]] bool post_first(queue& sends) noexcept;
 
   weft::device& device_;
   request_signals& signals_;

@@ -53,20 +53,20 @@ class attribute_keys {
   int create(copy_function<Handle>* copied, delete_function<Handle>* deleted, int* number, void* extra_state) noexcept;
   int free(int* number) noexcept;
 
-  int set(attribute_list<Handle>& of, Handle handle, int number, void* value) noexcept;
-  int get(const attribute_list<Handle>& of, int number, void* value, int* flag) noexcept;
-  int erase(attribute_list<Handle>& of, Handle handle, int number) noexcept;
+  int set(attribute_list<Handle>& list, Handle handle, int number, void* value) noexcept;
+  int get(const attribute_list<Handle>& list, int number, void* value, int* flag) noexcept;
+  int erase(attribute_list<Handle>& list, Handle handle, int number) noexcept;
 
   /// To an object that is made of another one. If a user's function fails, `to` has none.
-  int copy(const attribute_list<Handle>& of, Handle handle, attribute_list<Handle>& to, Handle copied) noexcept;
+  int copy(const attribute_list<Handle>& list, Handle handle, attribute_list<Handle>& to, Handle copied) noexcept;
   [[nodiscard]] bool has_any(const attribute_list<Handle>& list) noexcept;
   /// Before the object ends: the attribute that was set last is deleted first. Attributes that callbacks set meanwhile
   /// stay.
-  int erase_all(attribute_list<Handle>& of, Handle handle) noexcept;
+  int erase_all(attribute_list<Handle>& list, Handle handle) noexcept;
 
  private:
   using key_reference = std::shared_ptr<const attribute_key<Handle>>;
-  int erase(attribute_list<Handle>& of, Handle handle, const attribute<Handle>& one) noexcept;
+  int erase(attribute_list<Handle>& list, Handle handle, const attribute<Handle>& entry) noexcept;
 
   std::mutex mutex_;  // of all that follows, and of all lists
   int next_;
@@ -96,19 +96,19 @@ struct rank_attributes {
   std::unordered_map<const datatype*, attribute_list<MPI_Datatype>> lists_of_datatypes{};
 };
 
-int set_attribute(rank_state& rank, communicator& of, int key, void* value) noexcept;
-int get_attribute(rank_state& rank, const communicator& of, int key, void* value, int* flag) noexcept;
-int delete_attribute(rank_state& rank, communicator& of, int key) noexcept;
-int set_attribute(rank_state& rank, const datatype& of, int key, void* value) noexcept;
-int get_attribute(rank_state& rank, const datatype& of, int key, void* value, int* flag) noexcept;
-int delete_attribute(rank_state& rank, const datatype& of, int key) noexcept;
+int set_attribute(rank_state& rank, communicator& comm, int key, void* value) noexcept;
+int get_attribute(rank_state& rank, const communicator& comm, int key, void* value, int* flag) noexcept;
+int delete_attribute(rank_state& rank, communicator& comm, int key) noexcept;
+int set_attribute(rank_state& rank, const datatype& type, int key, void* value) noexcept;
+int get_attribute(rank_state& rank, const datatype& type, int key, void* value, int* flag) noexcept;
+int delete_attribute(rank_state& rank, const datatype& type, int key) noexcept;
 
 /// Of a duplicate. If a user's function fails, its error code is returned, and `to` has no attributes.
 int copy_attributes(rank_state& rank, communicator& from, communicator& to) noexcept;
 int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) noexcept;
 [[nodiscard]] bool has_attributes(rank_state& rank, const communicator& comm) noexcept;
 /// Before a handle is freed. If a user's function fails, its error code is returned: the handle is not to be freed.
-int delete_attributes(rank_state& rank, communicator& of) noexcept;
-int delete_attributes(rank_state& rank, const datatype& of) noexcept;
+int delete_attributes(rank_state& rank, communicator& comm) noexcept;
+int delete_attributes(rank_state& rank, const datatype& type) noexcept;
 
 }  // namespace weft::mpi

@@ -10,13 +10,13 @@
 
 namespace weft::mpi {
 
-communicator::communicator(weft::runtime& of, communicator_parts parts)
-    : engine{of, {.id = parts.context, .ordered = parts.is_ordered}},
+communicator::communicator(weft::runtime& runtime, communicator_parts parts)
+    : engine{runtime, {.id = parts.context, .ordered = parts.is_ordered}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},
       rank{members.rank()},
       size{members.size()},
-      is_whole_job{local->counts_from_zero() && size == of.size()},
+      is_whole_job{local->counts_from_zero() && size == runtime.size()},
       name{std::move(parts.name)} {}
 
 namespace {
@@ -48,9 +48,9 @@ communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcep
   return found->kind == object_kind::communicator ? found : nullptr;
 }
 
-MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept {
-  if (&of == &rank.world) return MPI_COMM_WORLD;
-  return &of == &rank.self ? MPI_COMM_SELF : reinterpret_cast<MPI_Comm>(&of);
+MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept {
+  if (&comm == &rank.world) return MPI_COMM_WORLD;
+  return &comm == &rank.self ? MPI_COMM_SELF : reinterpret_cast<MPI_Comm>(&comm);
 }
 
 }  // namespace weft::mpi

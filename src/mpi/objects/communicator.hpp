@@ -32,7 +32,7 @@ struct communicator_parts {
 };
 
 struct communicator {
-  communicator(weft::runtime& of, communicator_parts parts);
+  communicator(weft::runtime& runtime, communicator_parts parts);
 
   /// The rank in the job of a member that there is. All members in the order of the job need no look-up.
   [[nodiscard]] std::uint32_t world_rank(int member) const noexcept {
@@ -74,6 +74,6 @@ void set_name_of(communicator& comm, std::string name) noexcept;
 
 /// The communicator of any handle but MPI_COMM_WORLD, which `find_communicator` (rank_state.hpp) finds by itself.
 [[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;
-[[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& of) noexcept;
+[[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept;
 
 }  // namespace weft::mpi

@@ -21,8 +21,8 @@ namespace {
 // Of the function that the calling thread runs, which notes a reason and raises the error without a wait between.
 struct failure_note {
   std::array<char, 600> text{};
-  communicator* in = nullptr;
-  int error_in = MPI_SUCCESS;  // of a request of `in`
+  communicator* comm = nullptr;
+  int request_error = MPI_SUCCESS;  // of a request of `in`
 };
 thread_local failure_note note;  // of the thread
 
@@ -75,9 +75,9 @@ int fail(int error_class, const char* format, ...) noexcept {
   return error_class;
 }
 
-int fail_in(communicator& of, int error_class) noexcept {
-  note.in = &of;
-  note.error_in = error_class;
+int fail_in(communicator& comm, int error_class) noexcept {
+  note.comm = &comm;
+  note.request_error = error_class;
   return error_class;
 }
 
@@ -114,12 +114,12 @@ int class_of(weft::errc code) noexcept {
   }
 }
 
-int raise(rank_state& rank, communicator* of, int error, const char* function) {
+int raise(rank_state& rank, communicator* comm, int error, const char* function) {
   const failure_note noted = std::exchange(note, {});  // the user's function may fail in others
   if (error == program_has_thrown) throw_kept_exception();
-  communicator* const known = of != nullptr ? of : noted.in;
+  communicator* const known = comm != nullptr ? comm : noted.comm;
   communicator& owner = known != nullptr ? *known : rank.self;
-  const int code = error == MPI_ERR_IN_STATUS && noted.in != nullptr ? noted.error_in : error;
+  const int code = error == MPI_ERR_IN_STATUS && noted.comm != nullptr ? noted.request_error : error;
   const MPI_Errhandler handler = owner.error_handler.acquire();
   if (const error_handler* const users = find_error_handler(handler)) {
     call_users(*users, handler, handle_of(rank, owner), code);
@@ -164,18 +164,18 @@ int raise_anywhere(rank_state* rank, int error, const char* function) {
   return rank != nullptr ? raise(*rank, nullptr, error, function) : raise_outside(function, error);
 }
 
-int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept {
-  of.error_handler.set(handler);
+int set_error_handler(communicator& comm, MPI_Errhandler handler) noexcept {
+  comm.error_handler.set(handler);
   return MPI_SUCCESS;
 }
 
-int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept {
-  *handler = of.error_handler.acquire();
+int get_error_handler(const communicator& comm, MPI_Errhandler* handler) noexcept {
+  *handler = comm.error_handler.acquire();
   return MPI_SUCCESS;
 }
 
-int call_error_handler(rank_state& rank, communicator& of, int code) {
-  static_cast<void>(raise(rank, &of, code, "MPI_Comm_call_errhandler"));
+int call_error_handler(rank_state& rank, communicator& comm, int code) {
+  static_cast<void>(raise(rank, &comm, code, "MPI_Comm_call_errhandler"));
   return MPI_SUCCESS;
 }
 

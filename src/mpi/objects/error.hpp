@@ -14,7 +14,7 @@ struct rank_state;
 [[gnu::cold, gnu::format(printf, 2, 3)]] int fail(int error_class, const char* format, ...) noexcept;
 /// The same where the communicator is not an argument of the function, as of a request. A function that returns
 /// MPI_ERR_IN_STATUS calls its error handler with this class.
-[[gnu::cold]] int fail_in(communicator& of, int error_class) noexcept;
+[[gnu::cold]] int fail_in(communicator& comm, int error_class) noexcept;
 [[gnu::cold]] int fail_unsupported() noexcept;
 /// Of a function that may not be called before MPI_Init or after MPI_Finalize.
 [[gnu::cold]] int fail_outside() noexcept;
@@ -32,10 +32,10 @@ struct class_text {
 [[nodiscard]] class_text text_of(int error_class) noexcept;
 [[nodiscard]] bool is_predefined_class(int error_class) noexcept;
 
-/// Calls the error handler of `of`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler returns.
+/// Calls the error handler of `comm`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler returns.
 /// **Errors**: the handler's exceptions. If `error` is `program_has_thrown`, it calls none, and throws the kept
 /// exception.
-[[gnu::cold]] int raise(rank_state& rank, communicator* of, int error, const char* function);
+[[gnu::cold]] int raise(rank_state& rank, communicator* comm, int error, const char* function);
 /// The same for functions of files, by the handler of MPI_FILE_NULL, which returns errors until the program sets
 /// another one.
 [[gnu::cold]] int raise_of_files(rank_state& rank, int error, const char* function);
@@ -47,10 +47,10 @@ struct class_text {
 /// Of a function that may be called at any time: `rank` is null where there is none.
 [[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function);
 
-int set_error_handler(communicator& of, MPI_Errhandler handler) noexcept;
-int get_error_handler(const communicator& of, MPI_Errhandler* handler) noexcept;
+int set_error_handler(communicator& comm, MPI_Errhandler handler) noexcept;
+int get_error_handler(const communicator& comm, MPI_Errhandler* handler) noexcept;
 /// MPI_Comm_call_errhandler, which succeeds if the handler returns. **Errors**: the handler's exceptions.
-int call_error_handler(rank_state& rank, communicator& of, int code);
+int call_error_handler(rank_state& rank, communicator& comm, int code);
 
 /// Of MPI_FILE_NULL: there are no other files.
 int set_error_handler_of_files(rank_state& rank, MPI_File file, MPI_Errhandler handler) noexcept;

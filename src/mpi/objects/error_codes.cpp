@@ -23,14 +23,14 @@ error_codes::entry* error_codes::find(int code) noexcept {
 }
 
 bool error_codes::is_class(int code) noexcept {
-  const entry* const of = find(code);
-  return of != nullptr ? of->error_class == code : is_predefined_class(code);
+  const entry* const found = find(code);
+  return found != nullptr ? found->error_class == code : is_predefined_class(code);
 }
 
 int error_codes::add(int error_class, int* added) {
   const int code = last_used_ + 1;
   entries_.push_back({.error_class = error_class != 0 ? error_class : code});
-  if (entry* const of = find(error_class)) ++of->codes;
+  if (entry* const found = find(error_class)) ++found->codes;
   // [own] Users read it through the attribute's pointer, at their own risk while another thread adds a code.
   std::atomic_ref{last_used_}.store(code, std::memory_order_relaxed);
   *added = code;
@@ -52,56 +52,56 @@ int error_codes::add_text(int code, const char* text) noexcept {
   if (std::strlen(text) >= MPI_MAX_ERROR_STRING)
     return fail(MPI_ERR_ARG, "a text of %zu characters; %d are allowed", std::strlen(text), MPI_MAX_ERROR_STRING - 1);
   const std::lock_guard locked{mutex_};
-  entry* const of = find(code);
-  if (of == nullptr) return fail_unknown(code);
+  entry* const found = find(code);
+  if (found == nullptr) return fail_unknown(code);
   return guarded([&] {
-    of->text = text;
-    of->has_text = true;
+    found->text = text;
+    found->has_text = true;
     return MPI_SUCCESS;
   });
 }
 
 int error_codes::remove_class(int error_class) noexcept {
   const std::lock_guard locked{mutex_};
-  entry* const of = find(error_class);
-  if (of == nullptr || of->error_class != error_class) return fail_unknown(error_class);
-  if (of->codes != 0) return fail(MPI_ERR_ARG, "class %d has codes, which are to be removed before it", error_class);
-  if (of->has_text) return fail(MPI_ERR_ARG, "class %d has a text, which is to be removed before it", error_class);
-  of->error_class = 0;
+  entry* const found = find(error_class);
+  if (found == nullptr || found->error_class != error_class) return fail_unknown(error_class);
+  if (found->codes != 0) return fail(MPI_ERR_ARG, "class %d has codes, which are to be removed before it", error_class);
+  if (found->has_text) return fail(MPI_ERR_ARG, "class %d has a text, which is to be removed before it", error_class);
+  found->error_class = 0;
   return MPI_SUCCESS;
 }
 
 int error_codes::remove_code(int code) noexcept {
   const std::lock_guard locked{mutex_};
-  entry* const of = find(code);
-  if (of == nullptr || of->error_class == code) return fail_unknown(code);
-  if (of->has_text) return fail(MPI_ERR_ARG, "code %d has a text, which is to be removed before it", code);
-  if (entry* const owner = find(of->error_class)) --owner->codes;
-  of->error_class = 0;
+  entry* const found = find(code);
+  if (found == nullptr || found->error_class == code) return fail_unknown(code);
+  if (found->has_text) return fail(MPI_ERR_ARG, "code %d has a text, which is to be removed before it", code);
+  if (entry* const owner = find(found->error_class)) --owner->codes;
+  found->error_class = 0;
   return MPI_SUCCESS;
 }
 
 int error_codes::remove_text(int code) noexcept {
   const std::lock_guard locked{mutex_};
-  entry* const of = find(code);
-  if (of == nullptr || !of->has_text) return fail(MPI_ERR_ARG, "%d has no text of a user", code);
-  of->text.clear();
-  of->has_text = false;
+  entry* const found = find(code);
+  if (found == nullptr || !found->has_text) return fail(MPI_ERR_ARG, "%d has no text of a user", code);
+  found->text.clear();
+  found->has_text = false;
   return MPI_SUCCESS;
 }
 
 int error_codes::find_class(int code, int* error_class) noexcept {
   const std::lock_guard locked{mutex_};
-  const entry* const of = find(code);
-  if (of == nullptr && !is_predefined_class(code)) return fail(MPI_ERR_ARG, "%d is no error class or code", code);
-  *error_class = of != nullptr ? of->error_class : code;
+  const entry* const found = find(code);
+  if (found == nullptr && !is_predefined_class(code)) return fail(MPI_ERR_ARG, "%d is no error class or code", code);
+  *error_class = found != nullptr ? found->error_class : code;
   return MPI_SUCCESS;
 }
 
 int error_codes::copy_text(int code, char* text, int* length) noexcept {
   const std::lock_guard locked{mutex_};
-  if (const entry* const of = find(code)) {
-    *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s", of->text.c_str());
+  if (const entry* const found = find(code)) {
+    *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s", found->text.c_str());
     return MPI_SUCCESS;
   }
   if (!is_predefined_class(code)) return fail(MPI_ERR_ARG, "%d is no error class or code", code);

@@ -13,7 +13,8 @@ constinit std::mutex of_all_slots;
 
 void add_reference(MPI_Errhandler handler) noexcept {
   // [own] The caller has a reference, or the lock of a slot that has one.
-  if (error_handler* const of = find_error_handler(handler)) of->references.fetch_add(1, std::memory_order_relaxed);
+  if (error_handler* const found = find_error_handler(handler))
+    found->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -47,9 +48,9 @@ MPI_Errhandler error_handler_slot::acquire() const noexcept {
 }
 
 void release_error_handler(MPI_Errhandler handler) noexcept {
-  error_handler* const of = find_error_handler(handler);
+  error_handler* const found = find_error_handler(handler);
   // [error_handler.release] acq_rel <-> [error_handler.release]: all use of it, before the last one deletes it.
-  if (of != nullptr && of->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete of;
+  if (found != nullptr && found->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete found;
 }
 
 int create_error_handler(handler_function function, MPI_Errhandler* handler) noexcept {

@@ -19,15 +19,15 @@ class lifetime {
     // [lifetime.add] relaxed: the caller has a reference, or is about to give the first handle.
     if (kept_by_ != nullptr) references_.fetch_add(1, std::memory_order_relaxed);
   }
-  void remove_reference(communicator& of) noexcept {
+  void remove_reference(communicator& comm) noexcept {
     if (kept_by_ == nullptr) return;
     // [lifetime.remove] acq_rel <-> [lifetime.remove]: all that was done with the communicator comes before its end.
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) end(of);
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) end(comm);
   }
 
  private:
   friend class made_communicators;
-  void end(communicator& of) noexcept;
+  void end(communicator& comm) noexcept;
 
   std::atomic<std::uint32_t> references_{1};  // the first one is the handle's
   made_communicators* kept_by_ = nullptr;

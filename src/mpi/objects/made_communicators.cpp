@@ -7,10 +7,10 @@
 
 namespace weft::mpi {
 
-void lifetime::end(communicator& of) noexcept { kept_by_->end(of); }
+void lifetime::end(communicator& comm) noexcept { kept_by_->end(comm); }
 
-made_communicators::made_communicators(weft::runtime& of)
-    : agreements_{of, {.id = context_of_agreements, .ordered = true}} {}
+made_communicators::made_communicators(weft::runtime& runtime)
+    : agreements_{runtime, {.id = context_of_agreements, .ordered = true}} {}
 made_communicators::~made_communicators() = default;
 
 communicator& made_communicators::add(std::unique_ptr<communicator> made) {

@@ -16,7 +16,7 @@ namespace weft::mpi {
 /// without references wait until a thread makes or frees another one, or until MPI_Finalize. **Threads**: any.
 class made_communicators {
  public:
-  explicit made_communicators(weft::runtime& of);
+  explicit made_communicators(weft::runtime& runtime);
   made_communicators(const made_communicators&) = delete;
   made_communicators& operator=(const made_communicators&) = delete;
   ~made_communicators();

@@ -16,18 +16,18 @@ namespace weft::mpi {
 
 /// Lives from the probe to the receive.
 struct message {
-  message(communicator& in, weft::matched_message&& found) noexcept : of{in}, matched{std::move(found)} {
-    of.add_reference();
+  message(communicator& owner, weft::matched_message&& found) noexcept : comm{owner}, matched{std::move(found)} {
+    comm.add_reference();
   }
   ~message() {
     kind = object_kind::freed;
-    of.remove_reference();
+    comm.remove_reference();
   }
   message(const message&) = delete;
   message& operator=(const message&) = delete;
 
   object_kind kind = object_kind::message;
-  communicator& of;
+  communicator& comm;
   weft::matched_message matched;
   message* before = nullptr;  // in `matched_messages`
   message* behind = nullptr;
@@ -42,8 +42,8 @@ class matched_messages {
   ~matched_messages() { clear(); }
 
   /// **Errors**: `std::bad_alloc`; then `found` keeps the message.
-  message& add(communicator& in, weft::matched_message&& found) {
-    message& out = *std::make_unique<message>(in, std::move(found)).release();
+  message& add(communicator& comm, weft::matched_message&& found) {
+    message& out = *std::make_unique<message>(comm, std::move(found)).release();
     const std::lock_guard locked{mutex_};
     out.behind = first_;
     if (first_ != nullptr) first_->before = &out;
@@ -51,11 +51,11 @@ class matched_messages {
     return out;
   }
   /// Destroys it: a message that was not received is dropped.
-  void remove(message& one) noexcept {
-    const std::unique_ptr<message> gone{&one};
+  void remove(message& removed) noexcept {
+    const std::unique_ptr<message> gone{&removed};
     const std::lock_guard locked{mutex_};
-    (one.before != nullptr ? one.before->behind : first_) = one.behind;
-    if (one.behind != nullptr) one.behind->before = one.before;
+    (removed.before != nullptr ? removed.before->behind : first_) = removed.behind;
+    if (removed.behind != nullptr) removed.behind->before = removed.before;
   }
   void clear() noexcept {
     while (first_ != nullptr) remove(*first_);
@@ -63,7 +63,7 @@ class matched_messages {
   /// **Threads**: one, while no other thread adds or removes one.
   template <class Visit>
   void each(const Visit& visit) const {
-    for (const message* one = first_; one != nullptr; one = one->behind) visit(*one);
+    for (const message* next = first_; next != nullptr; next = next->behind) visit(*next);
   }
 
  private:
@@ -77,10 +77,12 @@ class matched_messages {
   auto* const found = reinterpret_cast<message*>(handle);
   return found->kind == object_kind::message ? found : nullptr;
 }
-[[nodiscard]] inline MPI_Message handle_of(message& one) noexcept { return reinterpret_cast<MPI_Message>(&one); }
+[[nodiscard]] inline MPI_Message handle_of(message& message) noexcept {
+  return reinterpret_cast<MPI_Message>(&message);
+}
 /// As its receiver sees it. It has not been received.
-[[nodiscard]] inline envelope envelope_of(const message& one) noexcept {
-  return {one.of.member(one.matched.source()), static_cast<int>(one.matched.tag())};
+[[nodiscard]] inline envelope envelope_of(const message& message) noexcept {
+  return {message.comm.member(message.matched.source()), static_cast<int>(message.matched.tag())};
 }
 
 }  // namespace weft::mpi

@@ -30,7 +30,8 @@ int create(Function* function, int is_commutative, MPI_Op* out) noexcept {
 }
 
 // Elements with gaps are combined as messages have them, some at a time.
-void combine_with_gaps(const weft::reduction& by, const datatype& type, const void* in, void* inout, MPI_Count count) {
+void combine_with_gaps(const weft::reduction& reduction, const datatype& type, const void* input, void* inout,
+                       MPI_Count count) {
   constexpr std::size_t room_bytes = 4096;
   std::array<std::byte, room_bytes> from, into;
   const auto size = static_cast<std::size_t>(type.size());
@@ -38,28 +39,28 @@ void combine_with_gaps(const weft::reduction& by, const datatype& type, const vo
   const auto all = static_cast<std::size_t>(count) * size;
   for (std::size_t done = 0; done < all; done += whole) {
     const std::size_t bytes = std::min(whole, all - done);
-    type.pack(in, done, from.data(), bytes);
+    type.pack(input, done, from.data(), bytes);
     type.pack(inout, done, into.data(), bytes);
-    by.combine(from.data(), into.data(), bytes / size, by.context);
+    reduction.combine(from.data(), into.data(), bytes / size, reduction.context);
     type.unpack(inout, done, into.data(), bytes);
   }
 }
 
 }  // namespace
 
-void operation::apply(void* in, void* inout, std::int64_t count, MPI_Datatype type) const {
+void operation::apply(void* input, void* inout, std::int64_t count, MPI_Datatype type) const {
   if (wide_ != nullptr) {
     MPI_Count length = count;
-    return wide_(in, inout, &length, &type);
+    return wide_(input, inout, &length, &type);
   }
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   while (count > 0) {
     int length = static_cast<int>(std::min(count, most));
-    narrow_(in, inout, &length, &type);
+    narrow_(input, inout, &length, &type);
     count -= most;
     if (count <= 0) return;
     const std::int64_t bytes = most * find_datatype(type)->extent();
-    in = static_cast<std::byte*>(in) + bytes;
+    input = static_cast<std::byte*>(input) + bytes;
     inout = static_cast<std::byte*>(inout) + bytes;
   }
 }
@@ -103,16 +104,16 @@ int is_commutative(MPI_Op op, int* flag) noexcept {
   return MPI_SUCCESS;
 }
 
-int reduce_local(const void* in, void* inout, MPI_Count count, const datatype& type, MPI_Op op) noexcept {
+int reduce_local(const void* input, void* inout, MPI_Count count, const datatype& type, MPI_Op op) noexcept {
   return guarded([&] {
     if (count == 0) return MPI_SUCCESS;
-    const weft::reduction* const by = find_reduction(op, type);
-    if (by == nullptr) {
-      find_operation(op)->apply(const_cast<void*>(in), inout, count, handle_of(type));
+    const weft::reduction* const reduction = find_reduction(op, type);
+    if (reduction == nullptr) {
+      find_operation(op)->apply(const_cast<void*>(input), inout, count, handle_of(type));
     } else if (type.is_contiguous(count)) {
-      by->combine(in, inout, static_cast<std::size_t>(count), by->context);
+      reduction->combine(input, inout, static_cast<std::size_t>(count), reduction->context);
     } else {
-      combine_with_gaps(*by, type, in, inout, count);
+      combine_with_gaps(*reduction, type, input, inout, count);
     }
     return MPI_SUCCESS;
   });

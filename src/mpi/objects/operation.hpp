@@ -25,7 +25,7 @@ class operation {
   [[nodiscard]] bool is_commutative() const noexcept { return is_commutative_; }
   /// Calls the program's function for elements of type `type`, as often as their number needs: it may have an int for
   /// it.
-  void apply(void* in, void* inout, std::int64_t count, MPI_Datatype type) const;
+  void apply(void* input, void* inout, std::int64_t count, MPI_Datatype type) const;
 
   void add_reference() const noexcept {
     // relaxed: the caller has a reference already, so no thread destroys the operation.
@@ -47,7 +47,7 @@ class operation {
 /// A reference to an operation, which lives at least as long.
 class operation_ref {
  public:
-  explicit operation_ref(const operation& of) noexcept : operation_{&of} { of.add_reference(); }
+  explicit operation_ref(const operation& op) noexcept : operation_{&op} { op.add_reference(); }
   ~operation_ref() { operation::remove_reference(operation_); }
   operation_ref(const operation_ref&) = delete;
   operation_ref& operator=(const operation_ref&) = delete;
@@ -77,7 +77,7 @@ int create_operation(MPI_User_function* function, int is_commutative, MPI_Op* ou
 int create_operation(MPI_User_function_c* function, int is_commutative, MPI_Op* out) noexcept;
 int free_operation(MPI_Op* op) noexcept;
 int is_commutative(MPI_Op op, int* flag) noexcept;
-/// `inout` becomes `in` combined with it, element by element.
-int reduce_local(const void* in, void* inout, MPI_Count count, const datatype& type, MPI_Op op) noexcept;
+/// `inout` becomes `input` combined with it, element by element.
+int reduce_local(const void* input, void* inout, MPI_Count count, const datatype& type, MPI_Op op) noexcept;
 
 }  // namespace weft::mpi

@@ -15,7 +15,7 @@ static_assert(max_located + 1 == detail::reduction_columns);
 
 struct operation_handle {
   std::uintptr_t handle;
-  column in;
+  column column_index;
 };
 // mpi.h has handles as pointers, which are no constants.
 constexpr operation_handle operation_handles[] = {
@@ -26,8 +26,8 @@ constexpr operation_handle operation_handles[] = {
 using row = detail::reduction_row;
 
 template <class Value, class Callable>
-constexpr void add(row& to, column in) noexcept {
-  to[in] = reduction::by<Value, Callable>();
+constexpr void add(row& to, column column_index) noexcept {
+  to[column_index] = reduction::by<Value, Callable>();
 }
 template <class Value>
 constexpr void add_sums(row& to) noexcept {
@@ -161,7 +161,7 @@ namespace detail {
 
 constexpr std::array<std::uint8_t, operations> column_of_operation = [] {
   std::array<std::uint8_t, operations> out{};
-  for (const operation_handle& each : operation_handles) out[each.handle - first_operation] = each.in;
+  for (const operation_handle& each : operation_handles) out[each.handle - first_operation] = each.column_index;
   return out;
 }();
 

@@ -24,9 +24,10 @@ extern const reduction_row* const reduction_rows;
 /// How the operation with this handle combines elements of the predefined type with that one, packed as in messages:
 /// a pair of a value and an index has no gaps. Null: it does not take them.
 [[nodiscard]] inline const weft::reduction* find_reduction(std::uintptr_t operation, std::uintptr_t type) noexcept {
-  const std::uintptr_t op = operation - detail::first_operation, of = type - detail::first_type;
-  if (op >= detail::operations || of >= detail::types) return nullptr;
-  const weft::reduction& found = detail::reduction_rows[detail::row_of_type[of]][detail::column_of_operation[op]];
+  const std::uintptr_t op_index = operation - detail::first_operation, type_index = type - detail::first_type;
+  if (op_index >= detail::operations || type_index >= detail::types) return nullptr;
+  const weft::reduction& found =
+      detail::reduction_rows[detail::row_of_type[type_index]][detail::column_of_operation[op_index]];
   return found.combine != nullptr ? &found : nullptr;
 }
 

@@ -12,7 +12,7 @@ namespace {
 const group_handle& empty_group() {
   // Never destroyed: the last functions of a process may call MPI.
   static const group_handle& out =
-      *new group_handle{.of = std::make_shared<process_group>(std::vector<std::uint32_t>{})};
+      *new group_handle{.members = std::make_shared<process_group>(std::vector<std::uint32_t>{})};
   return out;
 }
 
@@ -60,9 +60,9 @@ const group_handle* find_group(MPI_Group handle) noexcept {
   return found->kind == object_kind::group ? found : nullptr;
 }
 
-MPI_Group new_handle(shared_group of) {
-  if (of->size() == 0) return MPI_GROUP_EMPTY;
-  return reinterpret_cast<MPI_Group>(new group_handle{.of = std::move(of)});
+MPI_Group new_handle(shared_group members) {
+  if (members->size() == 0) return MPI_GROUP_EMPTY;
+  return reinterpret_cast<MPI_Group>(new group_handle{.members = std::move(members)});
 }
 
 int free_group(MPI_Group* handle) noexcept {

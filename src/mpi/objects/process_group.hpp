@@ -49,13 +49,13 @@ using shared_group = std::shared_ptr<const process_group>;
 /// What MPI_Group points to.
 struct group_handle {
   object_kind kind = object_kind::group;
-  shared_group of;
+  shared_group members;
 };
 
 /// The object of a handle; null if it is none.
 [[nodiscard]] const group_handle* find_group(MPI_Group handle) noexcept;
 /// A handle for a group; MPI_GROUP_EMPTY if it has no members. **Errors**: `std::bad_alloc`.
-[[nodiscard]] MPI_Group new_handle(shared_group of);
+[[nodiscard]] MPI_Group new_handle(shared_group members);
 
 /// MPI_Group_free: the group lives as long as others have it.
 int free_group(MPI_Group* handle) noexcept;

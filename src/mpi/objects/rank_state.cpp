@@ -22,19 +22,19 @@ int number_of_program() noexcept {
   return out;
 }
 
-communicator_parts world_of(weft::runtime& of) {
-  std::vector<std::uint32_t> all(of.size());
+communicator_parts world_of(weft::runtime& runtime) {
+  std::vector<std::uint32_t> all(runtime.size());
   std::iota(all.begin(), all.end(), 0);
   return {.context = context_of_world,
-          .members = of.world(),
+          .members = runtime.world(),
           .local = std::make_shared<process_group>(std::move(all)),
           .name = "MPI_COMM_WORLD"};
 }
 
-communicator_parts self_of(weft::runtime& of) {
-  const std::vector<std::uint32_t> only{of.rank()};
+communicator_parts self_of(weft::runtime& runtime) {
+  const std::vector<std::uint32_t> only{runtime.rank()};
   return {.context = context_of_self,
-          .members = make_group(of, only, 0, {.name = context_of_self}),
+          .members = make_group(runtime, only, 0, {.name = context_of_self}),
           .local = std::make_shared<process_group>(only),
           .name = "MPI_COMM_SELF"};
 }

@@ -7,15 +7,15 @@
 namespace weft::mpi {
 namespace {
 
-bool is_receive(const request& one) noexcept {
-  return one.operation == request_operation::receive || one.operation == request_operation::followed_receive;
+bool is_receive(const request& req) noexcept {
+  return req.operation == request_operation::receive || req.operation == request_operation::followed_receive;
 }
 
-outcome result_of(const request& one, const weft::completion_record& record) noexcept {
+outcome result_of(const request& req, const weft::completion_record& record) noexcept {
   if (record.error() == errc::cancelled) return {.is_cancelled = true};
   outcome out{.error = class_of(record.error())};
-  if (is_receive(one)) {
-    out.source = one.of->member(record.peer());
+  if (is_receive(req)) {
+    out.source = req.comm->member(record.peer());
     out.tag = static_cast<int>(record.tag());
     out.bytes = record.error() == errc::none ? record.bytes() : record.message_bytes();
   }
@@ -24,14 +24,14 @@ outcome result_of(const request& one, const weft::completion_record& record) noe
 
 }  // namespace
 
-int request_part::start(rank_state& /*rank*/, request& /*of*/) {
+int request_part::start(rank_state& /*rank*/, request& /*self*/) {
   return fail(MPI_ERR_REQUEST, "the request is not persistent");
 }
 
 void request::finish(const weft::completion_record& record) noexcept { finish(result_of(*this, record)); }
 
-void request::finish(const outcome& with) noexcept {
-  result = with;
+void request::finish(const outcome& final_result) noexcept {
+  result = final_result;
   end();
 }
 
@@ -43,21 +43,21 @@ weft::completion::answer request_signals::signal(weft::completion_record&& recor
 }
 
 void request_signals::receive(void* context, std::uint32_t source, std::uint64_t tag, std::uint64_t bytes) noexcept {
-  auto& one = *static_cast<request*>(context);
-  if (!one.of->is_whole_job) [[unlikely]]
-    return one.finish({.source = one.of->member(source), .tag = static_cast<int>(tag), .bytes = bytes});
-  one.result = {.source = static_cast<int>(source), .tag = static_cast<int>(tag), .bytes = bytes};
-  one.end();
+  auto& req = *static_cast<request*>(context);
+  if (!req.comm->is_whole_job) [[unlikely]]
+    return req.finish({.source = req.comm->member(source), .tag = static_cast<int>(tag), .bytes = bytes});
+  req.result = {.source = static_cast<int>(source), .tag = static_cast<int>(tag), .bytes = bytes};
+  req.end();
 }
 
-int fail_of(const request& one, const outcome& with) noexcept {
-  if (with.error == MPI_SUCCESS) [[likely]]
+int fail_of(const request& req, const outcome& result) noexcept {
+  if (result.error == MPI_SUCCESS) [[likely]]
     return MPI_SUCCESS;
-  if (one.of != nullptr) fail_in(*one.of, with.error);
-  if (with.error == MPI_ERR_TRUNCATE && is_receive(one))
-    return fail(with.error, "the message of %llu bytes from rank %d with tag %d is longer than its buffer",
-                static_cast<unsigned long long>(with.bytes), with.source, with.tag);
-  return with.error;
+  if (req.comm != nullptr) fail_in(*req.comm, result.error);
+  if (result.error == MPI_ERR_TRUNCATE && is_receive(req))
+    return fail(result.error, "the message of %llu bytes from rank %d with tag %d is longer than its buffer",
+                static_cast<unsigned long long>(result.bytes), result.source, result.tag);
+  return result.error;
 }
 
 }  // namespace weft::mpi

@@ -42,14 +42,14 @@ class request_part {
 
   /// Starts a persistent request, which then is active and not done; or ends it by `finish`. An error class
   /// leaves it inactive.
-  virtual int start(rank_state& rank, request& of);
+  virtual int start(rank_state& rank, request& req);
   /// The function that completes the request, such as MPI_Wait, calls this once with the result, which it may change,
   /// also its error. It may wait for nothing.
-  virtual void complete(rank_state& /*rank*/, request& /*of*/, outcome& /*result*/) noexcept {}
+  virtual void complete(rank_state& /*rank*/, request& /*self*/, outcome& /*result*/) noexcept {}
   /// The result that MPI_Request_get_status shows, which does not complete the request.
   virtual void describe(outcome& /*result*/) noexcept {}
   /// MPI_Cancel, of a request that need not be done. Returns an error class.
-  virtual int cancel(rank_state& /*rank*/, request& /*of*/) noexcept { return MPI_SUCCESS; }
+  virtual int cancel(rank_state& /*rank*/, request& /*self*/) noexcept { return MPI_SUCCESS; }
 };
 
 /// Keeps a datatype whose layout an operation uses: the handle may be freed meanwhile.
@@ -77,14 +77,14 @@ struct described_send {
 
 struct request {
   request() noexcept {}
-  request(request_operation made_for, communicator& in) noexcept : operation{made_for}, of{&in} {}
+  request(request_operation made_for, communicator& owner) noexcept : operation{made_for}, comm{&owner} {}
 
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
   void finish(const weft::completion_record& record) noexcept;
   /// Ends an operation that has no record. If another thread may sleep in a wait for it, the caller calls
   /// `request_signals::wake` next, also in a hook: progress wakes threads for signals alone.
-  void finish(const outcome& with) noexcept;
+  void finish(const outcome& final_result) noexcept;
   /// The same where the result is set.
   void end() noexcept;
   [[nodiscard]] bool is_done() const noexcept {
@@ -102,8 +102,8 @@ struct request {
   std::atomic<bool> done{false};
   request_operation operation = request_operation::send;
   bool is_persistent = false;
-  bool is_active = true;       // false: persistent, and not started; then it is done, with an empty result
-  communicator* of = nullptr;  // its error handler is called; null: MPI_COMM_SELF
+  bool is_active = true;         // false: persistent, and not started; then it is done, with an empty result
+  communicator* comm = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
   union {
     described_send send;  // of a send; set before its post, as blocking calls pay for each word
@@ -132,7 +132,7 @@ inline void request::end() noexcept {
 /// Signals requests: the context of each post is one. Any number of them wait at it.
 class request_signals final : public weft::completion {
  public:
-  explicit request_signals(weft::runtime& of) : completion{of} { take_receives_by(&receive); }
+  explicit request_signals(weft::runtime& runtime) : completion{runtime} { take_receives_by(&receive); }
   ~request_signals() override { end_signals(); }
   [[nodiscard]] answer signal(weft::completion_record&& record) noexcept override;
   /// Wakes threads that wait for a request which has ended without a record and outside of progress.
@@ -154,11 +154,11 @@ class request_signals final : public weft::completion {
   std::atomic<std::uint64_t> failures_{0};
 };
 
-/// Notes why an operation has failed, for the error handler of its communicator. Returns the error class of `with`,
+/// Notes why an operation has failed, for the error handler of its communicator. Returns the error class of `result`,
 /// also where it has not failed.
-int fail_of(const request& one, const outcome& with) noexcept;
+int fail_of(const request& req, const outcome& result) noexcept;
 
-[[nodiscard]] inline MPI_Request handle_of(request& one) noexcept { return reinterpret_cast<MPI_Request>(&one); }
+[[nodiscard]] inline MPI_Request handle_of(request& req) noexcept { return reinterpret_cast<MPI_Request>(&req); }
 /// The request of a handle; null if it is none.
 [[nodiscard]] inline request* find_request(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;

@@ -10,7 +10,7 @@
 namespace weft::mpi {
 namespace {
 
-void end_owned(request& one) noexcept { delete std::exchange(one.owned, nullptr); }
+void end_owned(request& req) noexcept { delete std::exchange(req.owned, nullptr); }
 
 }  // namespace
 
@@ -30,13 +30,13 @@ std::unique_lock<std::mutex> request_pool::lock() {
 void request_pool::grow() {
   blocks_.push_back(std::make_unique<request[]>(block_requests));
   for (std::size_t index = 0; index < block_requests; ++index) {
-    request& one = blocks_.back()[index];
-    one.kind = object_kind::freed;
-    one.next = std::exchange(free_, &one);
+    request& req = blocks_.back()[index];
+    req.kind = object_kind::freed;
+    req.next = std::exchange(free_, &req);
   }
 }
 
-request& request_pool::acquire(communicator* of, request_operation operation) {
+request& request_pool::acquire(communicator* comm, request_operation operation) {
   const auto locked = lock();
   if (free_ == nullptr) [[unlikely]]
     grow();
@@ -46,15 +46,15 @@ request& request_pool::acquire(communicator* of, request_operation operation) {
   out.operation = operation;
   out.is_persistent = false;
   out.activate();
-  out.of = of;
-  if (of != nullptr) of->add_reference();
+  out.comm = comm;
+  if (comm != nullptr) comm->add_reference();
   out.next = nullptr;
   return out;
 }
 
-request& request_pool::acquire_persistent(communicator* of, request_operation operation,
+request& request_pool::acquire_persistent(communicator* comm, request_operation operation,
                                           std::unique_ptr<request_part> owned) {
-  request& out = acquire(of, operation);
+  request& out = acquire(comm, operation);
   out.owned = owned.release();
   out.is_persistent = true;
   out.is_active = false;
@@ -62,26 +62,26 @@ request& request_pool::acquire_persistent(communicator* of, request_operation op
   return out;
 }
 
-void request_pool::release(request& one) noexcept {
-  if (&one == &sent_) return;
-  if (one.owned != nullptr) [[unlikely]]
-    end_owned(one);
-  if (one.of != nullptr) one.of->remove_reference();
+void request_pool::release(request& req) noexcept {
+  if (&req == &sent_) return;
+  if (req.owned != nullptr) [[unlikely]]
+    end_owned(req);
+  if (req.comm != nullptr) req.comm->remove_reference();
   const auto locked = lock();
-  one.kind = object_kind::freed;
-  one.next = std::exchange(free_, &one);
+  req.kind = object_kind::freed;
+  req.next = std::exchange(free_, &req);
 }
 
-void request_pool::release_when_done(request& one) {
-  if (one.is_done()) {
-    release(one);
+void request_pool::release_when_done(request& req) {
+  if (req.is_done()) {
+    release(req);
     return;
   }
   bool looks = false;
   {
     const auto locked = lock();
-    freed_.push_back(&one);
-    one.kind = object_kind::freed;
+    freed_.push_back(&req);
+    req.kind = object_kind::freed;
     looks = freed_.size() >= look_at_;
   }
   if (looks) release_done();
@@ -90,7 +90,7 @@ void request_pool::release_when_done(request& one) {
 request* request_pool::unlink_done() noexcept {
   request* out = nullptr;
   const auto first_done =
-      std::partition(freed_.begin(), freed_.end(), [](const request* one) { return !one->is_done(); });
+      std::partition(freed_.begin(), freed_.end(), [](const request* req) { return !req->is_done(); });
   for (auto each = first_done; each != freed_.end(); ++each) (*each)->next = std::exchange(out, *each);
   freed_.erase(first_done, freed_.end());
   look_at_ = std::max<std::size_t>(64, 2 * freed_.size());
@@ -104,25 +104,25 @@ std::size_t request_pool::release_done() noexcept {
     const auto locked = lock();
     each = unlink_done();
     open = static_cast<std::size_t>(std::ranges::count_if(
-        freed_, [](const request* one) { return one->operation != request_operation::generalized; }));
+        freed_, [](const request* req) { return req->operation != request_operation::generalized; }));
   }
   // What a request owns may run functions of the program at its end: without the lock.
   while (each != nullptr) release(*std::exchange(each, each->next));
   return open;
 }
 
-void request_pool::cancel_receives(weft::device& through) noexcept {
-  for (const request* const one : freed_) {
-    while (one->operation == request_operation::receive && !one->is_done() &&
-           through.cancel(one->ticket) == cancel_result::busy)
-      through.progress();
+void request_pool::cancel_receives(weft::device& device) noexcept {
+  for (const request* const req : freed_) {
+    while (req->operation == request_operation::receive && !req->is_done() &&
+           device.cancel(req->ticket) == cancel_result::busy)
+      device.progress();
   }
 }
 
 // The end of what such a request owns ends its operation.
 void request_pool::abandon_persistent() noexcept {
-  for (request* const one : freed_) {
-    if (one->operation == request_operation::collective && one->is_persistent && !one->is_done()) end_owned(*one);
+  for (request* const req : freed_) {
+    if (req->operation == request_operation::collective && req->is_persistent && !req->is_done()) end_owned(*req);
   }
 }
 

@@ -30,11 +30,11 @@ class request_pool {
 
   /// A fresh request, active and not done, which is a reference to its communicator. Without one the error handler of
   /// MPI_COMM_SELF is called. **Errors**: `std::bad_alloc`.
-  [[nodiscard]] request& acquire(communicator* of, request_operation operation);
+  [[nodiscard]] request& acquire(communicator* comm, request_operation operation);
   /// Whether several threads use it at a time: then `try_acquire` may not be called.
   [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
   /// The same in a fast path, but without the reference to the communicator. Null: it takes memory.
-  [[nodiscard]] request* try_acquire(communicator& of, request_operation operation) noexcept {
+  [[nodiscard]] request* try_acquire(communicator& comm, request_operation operation) noexcept {
     request* const out = free_;
     if (out == nullptr) [[unlikely]]
       return nullptr;
@@ -43,7 +43,7 @@ class request_pool {
     out->operation = operation;
     out->is_persistent = false;
     out->activate();
-    out->of = &of;
+    out->comm = &comm;
     out->next = nullptr;
     return out;
   }
@@ -56,13 +56,13 @@ class request_pool {
   [[nodiscard]] request& sent() noexcept { return sent_; }
 
   /// A persistent one, which is inactive; `owned` starts it. **Errors**: `std::bad_alloc`.
-  [[nodiscard]] request& acquire_persistent(communicator* of, request_operation operation,
+  [[nodiscard]] request& acquire_persistent(communicator* comm, request_operation operation,
                                             std::unique_ptr<request_part> owned);
   /// Gives back a request that is done or was never started, and ends what it owns.
-  void release(request& one) noexcept;
+  void release(request& req) noexcept;
   /// MPI_Request_free of a request that may be active: gives it back once its operation is complete. **Errors**:
   /// `std::bad_alloc`; nothing has happened then.
-  void release_when_done(request& one);
+  void release_when_done(request& req);
   /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for those
   /// that the program has to complete.
   std::size_t release_done() noexcept;
@@ -73,15 +73,15 @@ class request_pool {
   template <class Visit>
   void free_open(const Visit& visit) {
     for (const auto& block : blocks_) {
-      for (request& one : std::span{block.get(), block_requests}) {
-        if (one.kind != object_kind::request || one.is_done()) continue;
-        visit(one);
-        release_when_done(one);
+      for (request& req : std::span{block.get(), block_requests}) {
+        if (req.kind != object_kind::request || req.is_done()) continue;
+        visit(req);
+        release_when_done(req);
       }
     }
   }
   /// Cancels the receives of `release_when_done` that no message has matched.
-  void cancel_receives(weft::device& through) noexcept;
+  void cancel_receives(weft::device& device) noexcept;
   /// Abandons the persistent collectives of `release_when_done` that are not done.
   void abandon_persistent() noexcept;
 

@@ -20,13 +20,16 @@ int write_no_process(MPI_Status* to) noexcept {
   return MPI_SUCCESS;
 }
 
-outcome outcome_of(const MPI_Status& of) noexcept {
-  return {.source = of.MPI_SOURCE, .tag = of.MPI_TAG, .is_cancelled = of.MPI_internal[2] != 0, .bytes = bytes_of(of)};
+outcome outcome_of(const MPI_Status& status) noexcept {
+  return {.source = status.MPI_SOURCE,
+          .tag = status.MPI_TAG,
+          .is_cancelled = status.MPI_internal[2] != 0,
+          .bytes = bytes_of(status)};
 }
 
-std::uint64_t bytes_of(const MPI_Status& of) noexcept {
-  return static_cast<std::uint32_t>(of.MPI_internal[0]) |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(of.MPI_internal[1])) << 32;
+std::uint64_t bytes_of(const MPI_Status& status) noexcept {
+  return static_cast<std::uint32_t>(status.MPI_internal[0]) |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(status.MPI_internal[1])) << 32;
 }
 
 }  // namespace weft::mpi

@@ -24,8 +24,8 @@ void write_status(MPI_Status* to, const outcome& from) noexcept;
 /// For the early return of a function whose peer is MPI_PROC_NULL.
 int write_no_process(MPI_Status* to) noexcept;
 /// The result that a status shows, without an error.
-[[nodiscard]] outcome outcome_of(const MPI_Status& of) noexcept;
+[[nodiscard]] outcome outcome_of(const MPI_Status& status) noexcept;
 /// The bytes that a status tells of.
-[[nodiscard]] std::uint64_t bytes_of(const MPI_Status& of) noexcept;
+[[nodiscard]] std::uint64_t bytes_of(const MPI_Status& status) noexcept;
 
 }  // namespace weft::mpi

@@ -61,10 +61,10 @@ int tool_interface::refuse(int code) noexcept {
   return uses_ == 0 ? MPI_T_ERR_NOT_INITIALIZED : code;
 }
 
-int tool_interface::refuse(MPI_T_pvar_session in, int code) noexcept {
+int tool_interface::refuse(MPI_T_pvar_session session, int code) noexcept {
   const std::lock_guard locked{mutex_};
   if (uses_ == 0) return MPI_T_ERR_NOT_INITIALIZED;
-  return find(in) == sessions_.end() ? MPI_T_ERR_INVALID_SESSION : code;
+  return find(session) == sessions_.end() ? MPI_T_ERR_INVALID_SESSION : code;
 }
 
 }  // namespace weft::mpi

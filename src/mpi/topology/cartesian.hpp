@@ -18,16 +18,16 @@ class cartesian {
     bool is_periodic;
   };
   /// All lengths together are below 2^31.
-  explicit cartesian(std::vector<dimension> of) noexcept;
+  explicit cartesian(std::vector<dimension> dimensions) noexcept;
 
   [[nodiscard]] const std::vector<dimension>& dimensions() const noexcept { return dimensions_; }
   /// How many ranks it has.
   [[nodiscard]] int size() const noexcept { return size_; }
 
   /// The coordinate of a rank in a dimension.
-  [[nodiscard]] int coordinate(int rank, std::size_t in) const noexcept;
+  [[nodiscard]] int coordinate(int rank, std::size_t axis) const noexcept;
   /// The rank that is `distance` away in a dimension; MPI_PROC_NULL beyond the end of one that is not periodic.
-  [[nodiscard]] int shifted(int rank, std::size_t in, std::int64_t distance) const noexcept;
+  [[nodiscard]] int shifted(int rank, std::size_t axis, std::int64_t distance) const noexcept;
   /// The rank at these coordinates, one for each dimension; MPI_PROC_NULL if there is none.
   [[nodiscard]] int rank_at(const int* coordinates) const noexcept;
 

@@ -55,12 +55,13 @@ int create_dimensions(int processes, int count, int* lengths) noexcept {
   if (count < 0) return fail(MPI_ERR_DIMS, "%d dimensions", count);
   std::int64_t fixed = 1;
   std::size_t free = 0;
-  for (int in = 0; in < count; ++in) {
-    if (lengths[in] < 0) return fail(MPI_ERR_DIMS, "dimension %d has the length %d", in, lengths[in]);
-    if (lengths[in] == 0) {
+  for (int dimension = 0; dimension < count; ++dimension) {
+    if (lengths[dimension] < 0)
+      return fail(MPI_ERR_DIMS, "dimension %d has the length %d", dimension, lengths[dimension]);
+    if (lengths[dimension] == 0) {
       ++free;
     } else if (fixed <= processes) {
-      fixed *= lengths[in];
+      fixed *= lengths[dimension];
     }
   }
   if (processes % fixed != 0)
@@ -69,8 +70,8 @@ int create_dimensions(int processes, int count, int* lengths) noexcept {
     const auto number = static_cast<int>(processes / fixed);
     std::vector<int> factors(free);
     if (free > 0) divide(number, number, divisors_of(number), factors);
-    for (int in = 0, next = 0; in < count; ++in) {
-      if (lengths[in] == 0) lengths[in] = factors[static_cast<std::size_t>(next++)];
+    for (int dimension = 0, next = 0; dimension < count; ++dimension) {
+      if (lengths[dimension] == 0) lengths[dimension] = factors[static_cast<std::size_t>(next++)];
     }
     return MPI_SUCCESS;
   });

@@ -17,19 +17,19 @@ struct described_grid {
 };
 
 /// MPI_Cart_create. Ranks keep their order, as the standard allows.
-int create_grid(rank_state& rank, communicator& old, const described_grid& of, MPI_Comm* out) noexcept;
+int create_grid(rank_state& rank, communicator& old, const described_grid& described, MPI_Comm* out) noexcept;
 /// MPI_Cart_sub: the slices in which the dimensions remain that `remains` names.
-int create_slice(rank_state& rank, communicator& of, const int* remains, MPI_Comm* out) noexcept;
+int create_slice(rank_state& rank, communicator& comm, const int* remains, MPI_Comm* out) noexcept;
 /// MPI_Cart_map: the rank here of the calling process in such a grid.
-int map_to_grid(const communicator& of, const described_grid& to, int* out) noexcept;
+int map_to_grid(const communicator& comm, const described_grid& to, int* out) noexcept;
 
 /// MPI_CART or MPI_UNDEFINED.
-[[nodiscard]] int kind_of_topology(const communicator& of) noexcept;
-int count_dimensions(const communicator& of, int* out) noexcept;
+[[nodiscard]] int kind_of_topology(const communicator& comm) noexcept;
+int count_dimensions(const communicator& comm, int* out) noexcept;
 /// MPI_Cart_get: lists of `room` elements.
-int get_grid(const communicator& of, int room, int* lengths, int* are_periodic, int* coordinates) noexcept;
-int get_coordinates(const communicator& of, int rank, int room, int* out) noexcept;
-int get_rank(const communicator& of, const int* coordinates, int* out) noexcept;
-int get_shift(const communicator& of, int dimension, int distance, int* source, int* destination) noexcept;
+int get_grid(const communicator& comm, int room, int* lengths, int* are_periodic, int* coordinates) noexcept;
+int get_coordinates(const communicator& comm, int rank, int room, int* out) noexcept;
+int get_rank(const communicator& comm, const int* coordinates, int* out) noexcept;
+int get_shift(const communicator& comm, int dimension, int distance, int* source, int* destination) noexcept;
 
 }  // namespace weft::mpi

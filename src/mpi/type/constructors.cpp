@@ -51,10 +51,10 @@ int type_free(rank_state& rank, MPI_Datatype* handle) noexcept {
   return MPI_SUCCESS;
 }
 
-int type_fortran(combiner by, int p, int r, MPI_Datatype* to) noexcept {
+int type_fortran(combiner kind, int p, int r, MPI_Datatype* to) noexcept {
   return guarded([&] {
     const auto given = [](int number) { return number == MPI_UNDEFINED ? std::nullopt : std::optional{number}; };
-    const datatype* const found = find_of_fortran(by, given(p), given(r));
+    const datatype* const found = find_of_fortran(kind, given(p), given(r));
     if (found == nullptr) return fail(MPI_ERR_ARG, "no type has so many digits, or such a range");
     *to = handle_of(*found);
     return MPI_SUCCESS;

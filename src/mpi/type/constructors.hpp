@@ -35,7 +35,7 @@ int type_commit(const MPI_Datatype* handle) noexcept;
 int type_free(rank_state& rank, MPI_Datatype* handle) noexcept;
 
 /// The type of Fortran's variables with that many decimal digits `p` and that range of exponents `r`; either may be
-/// MPI_UNDEFINED. `by` is a combiner of Fortran; an integer has `r` digits, and no `p`.
-int type_fortran(combiner by, int p, int r, MPI_Datatype* to) noexcept;
+/// MPI_UNDEFINED. `kind` is a combiner of Fortran; an integer has `r` digits, and no `p`.
+int type_fortran(combiner kind, int p, int r, MPI_Datatype* to) noexcept;
 
 }  // namespace weft::mpi

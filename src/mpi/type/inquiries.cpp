@@ -26,34 +26,34 @@ std::optional<std::uintptr_t> handle_of_size(int type_class, int bytes) noexcept
   static constexpr sized integers[] = {{1, 0x2c1}, {2, 0x2c9}, {4, 0x2d1}, {8, 0x2d9}, {16, 0x2e1}};
   static constexpr sized reals[] = {{2, 0x2ca}, {4, 0x2d2}, {8, 0x2da}, {16, 0x2e2}};
   static constexpr sized complexes[] = {{4, 0x2d3}, {8, 0x2db}, {16, 0x2e3}, {32, 0x2eb}};
-  std::span<const sized> of;
-  if (type_class == MPI_TYPECLASS_INTEGER) of = integers;
-  if (type_class == MPI_TYPECLASS_REAL) of = reals;
-  if (type_class == MPI_TYPECLASS_COMPLEX) of = complexes;
-  const auto found = std::ranges::find(of, bytes, &sized::bytes);
-  return found != of.end() ? std::optional{found->handle} : std::nullopt;
+  std::span<const sized> types;
+  if (type_class == MPI_TYPECLASS_INTEGER) types = integers;
+  if (type_class == MPI_TYPECLASS_REAL) types = reals;
+  if (type_class == MPI_TYPECLASS_COMPLEX) types = complexes;
+  const auto found = std::ranges::find(types, bytes, &sized::bytes);
+  return found != types.end() ? std::optional{found->handle} : std::nullopt;
 }
 
 }  // namespace
 
-int get_envelope(const datatype& of, int* integers, int* addresses, int* types, int* made_by) noexcept {
-  const type_envelope found = envelope_of(of);
+int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* made_by) noexcept {
+  const type_envelope found = envelope_of(type);
   if (found.large_counts != 0) return fail_as_wide();
   give_number(integers, found.integers);
   give_number(addresses, found.addresses);
   give_number(types, found.types);
-  *made_by = static_cast<int>(found.by);
+  *made_by = static_cast<int>(found.kind);
   return MPI_SUCCESS;
 }
 
-int get_envelope(const datatype& of, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
+int get_envelope(const datatype& type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
                  MPI_Count* types, int* made_by) noexcept {
-  const type_envelope found = envelope_of(of);
+  const type_envelope found = envelope_of(type);
   *integers = found.integers;
   *addresses = found.addresses;
   *large_counts = found.large_counts;
   *types = found.types;
-  *made_by = static_cast<int>(found.by);
+  *made_by = static_cast<int>(found.kind);
   return MPI_SUCCESS;
 }
 

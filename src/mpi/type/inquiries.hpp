@@ -35,20 +35,20 @@ int give_bounds(Number* lower, std::int64_t lower_bound, Number* extent, std::in
 }
 
 /// A type that was made with counts of MPI_Count is for the second ones alone (MPI 5.0, 5.1.13).
-int get_envelope(const datatype& of, int* integers, int* addresses, int* types, int* made_by) noexcept;
-int get_envelope(const datatype& of, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
+int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* made_by) noexcept;
+int get_envelope(const datatype& type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
                  MPI_Count* types, int* made_by) noexcept;
 
 /// An array of a caller's. Where it has room for nothing it may be null.
 template <class Element>
 struct room_for {
   MPI_Count count;
-  Element* at;
+  Element* elements;
 };
 /// Derived types are given as fresh ones, which their owner frees.
-int get_contents(const datatype& of, room_for<int> integers, room_for<MPI_Aint> addresses,
+int get_contents(const datatype& type, room_for<int> integers, room_for<MPI_Aint> addresses,
                  room_for<MPI_Datatype> types) noexcept;
-int get_contents(const datatype& of, room_for<int> integers, room_for<MPI_Aint> addresses,
+int get_contents(const datatype& type, room_for<int> integers, room_for<MPI_Aint> addresses,
                  room_for<MPI_Count> large_counts, room_for<MPI_Datatype> types) noexcept;
 
 /// The basic elements that a status has received.

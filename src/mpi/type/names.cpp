@@ -10,29 +10,29 @@
 
 namespace weft::mpi {
 
-int type_names::set(const datatype& of, const char* name) noexcept {
+int type_names::set(const datatype& type, const char* name) noexcept {
   return guarded([&] {
     const std::string_view kept = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1);
     const std::lock_guard locked{mutex_};
-    if (of.is_predefined() || is_of_fortran(of)) {
-      of_predefined_[&of] = kept;
+    if (type.is_predefined() || is_of_fortran(type)) {
+      of_predefined_[&type] = kept;
     } else {
-      of.set_name(kept);
+      type.set_name(kept);
     }
     return MPI_SUCCESS;
   });
 }
 
-int get_name(rank_state& rank, MPI_Datatype handle, const datatype* of, char* name, int* length) noexcept {
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept {
   if (handle == MPI_DATATYPE_NULL) return give_name("MPI_DATATYPE_NULL", name, length);
-  if (of == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
-  return rank.names_of_types.get(*of, name, length);
+  if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
+  return rank.names_of_types.get(*type, name, length);
 }
 
-int type_names::get(const datatype& of, char* name, int* length) noexcept {
+int type_names::get(const datatype& type, char* name, int* length) noexcept {
   const std::lock_guard locked{mutex_};
-  const auto found = of_predefined_.find(&of);
-  const std::string& text = found != of_predefined_.end() ? found->second : of.name();
+  const auto found = of_predefined_.find(&type);
+  const std::string& text = found != of_predefined_.end() ? found->second : type.name();
   return give_name(text, name, length);
 }
 

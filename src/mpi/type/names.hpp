@@ -16,8 +16,8 @@ struct rank_state;
 /// Of a rank. **Threads**: any.
 class type_names {
  public:
-  int set(const datatype& of, const char* name) noexcept;
-  int get(const datatype& of, char* name, int* length) noexcept;
+  int set(const datatype& type, const char* name) noexcept;
+  int get(const datatype& type, char* name, int* length) noexcept;
 
  private:
   std::mutex mutex_;  // of names of derived types, too
@@ -25,7 +25,7 @@ class type_names {
   std::map<const datatype*, std::string> of_predefined_;
 };
 
-/// MPI_DATATYPE_NULL has a name, too. `of` is null if the handle is none.
-int get_name(rank_state& rank, MPI_Datatype handle, const datatype* of, char* name, int* length) noexcept;
+/// MPI_DATATYPE_NULL has a name, too. `type` is null if the handle is none.
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept;
 
 }  // namespace weft::mpi

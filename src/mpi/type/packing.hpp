@@ -22,17 +22,17 @@ template <class Bytes>
 packed(MPI_Count, Bytes*) -> packed<Bytes>;
 
 template <class Bytes>
-int pack(const typed_bytes& from, packing as, void* to, packed<Bytes> room) noexcept {
+int pack(const typed_bytes& from, packing format, void* to, packed<Bytes> room) noexcept {
   std::int64_t position = *room.position;
-  const error_class failure = pack(from.type, from.address, from.count, as, to, room.bytes, position);
+  const error_class failure = pack(from.type, from.address, from.count, format, to, room.bytes, position);
   *room.position = static_cast<Bytes>(position);
   return static_cast<int>(failure);
 }
 
 template <class Bytes>
-int unpack(const typed_buffer& into, packing as, const void* from, packed<Bytes> room) noexcept {
+int unpack(const typed_buffer& into, packing format, const void* from, packed<Bytes> room) noexcept {
   std::int64_t position = *room.position;
-  const error_class failure = unpack(into.type, into.address, into.count, as, from, room.bytes, position);
+  const error_class failure = unpack(into.type, into.address, into.count, format, from, room.bytes, position);
   *room.position = static_cast<Bytes>(position);
   return static_cast<int>(failure);
 }
@@ -50,9 +50,9 @@ int unpack_external(const char* datarep, const typed_buffer& into, const void* f
 }
 
 template <class Bytes>
-int pack_size(const datatype& type, MPI_Count count, packing as, Bytes* size) noexcept {
+int pack_size(const datatype& type, MPI_Count count, packing format, Bytes* size) noexcept {
   std::int64_t bytes = 0;
-  const error_class failure = packed_bytes_of(type, count, as, bytes);
+  const error_class failure = packed_bytes_of(type, count, format, bytes);
   return failure != error_class::success ? static_cast<int>(failure) : give_number(size, bytes);
 }
 

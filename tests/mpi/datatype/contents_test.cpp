@@ -41,7 +41,7 @@ void expect_contents(combiner by, const std::function<error_class(width, datatyp
   datatype_ref type;
   for (const width form : {narrow, wide}) {
     ASSERT_EQ(make(form, type), success);
-    EXPECT_EQ(envelope_of(*type).by, by);
+    EXPECT_EQ(envelope_of(*type).kind, by);
     EXPECT_EQ(contents(*type), form == narrow ? expected_narrow : expected_wide) << static_cast<int>(by);
   }
 }
@@ -97,7 +97,7 @@ TEST(datatype_contents, of_arrays_keep_ints_for_all_but_counts_in_the_wide_form)
 }
 
 TEST(datatype_contents, of_named_types_and_into_short_arrays_are_refused) {
-  EXPECT_EQ(envelope_of(*int_type()).by, combiner::named);
+  EXPECT_EQ(envelope_of(*int_type()).kind, combiner::named);
   EXPECT_EQ(contents_of(*int_type(), {}, {}, {}, {}), error_class::type);
   datatype_ref type;
   ASSERT_EQ(make_contiguous(3, int_type(), narrow, type), success);

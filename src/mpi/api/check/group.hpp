@@ -23,9 +23,9 @@ inline int is_list(const void* list, int count) noexcept {
   return fail(MPI_ERR_ARG, "a null pointer for a list of %d elements", count);
 }
 
-inline int is_rank(const communicator& in, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < in.size) return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u rank%s", rank, in.size, in.size == 1 ? "" : "s");
+inline int is_rank(const communicator& comm, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < comm.size) return MPI_SUCCESS;
+  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
 }
 
 }  // namespace weft::mpi::check
