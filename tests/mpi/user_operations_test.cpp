@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "mpi/objects/rare_numbers.hpp"
+#include "mpi/objects/fortran_numbers.hpp"
 #include "mpi/ranks.hpp"
 #include "mpi/typed_memory.hpp"
 

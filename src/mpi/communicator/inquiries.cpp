@@ -5,7 +5,7 @@
 
 #include "mpi/group/inquiries.hpp"
 #include "mpi/objects/error.hpp"
-#include "mpi/objects/give_name.hpp"
+#include "mpi/objects/copy_name.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "mpi/datatype/program.hpp"
+#include "mpi/datatype/dataloop.hpp"
 
 namespace weft::mpi::blocks {
 

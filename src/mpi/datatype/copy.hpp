@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/datatype/program.hpp"
+#include "mpi/datatype/dataloop.hpp"
 
 namespace weft::mpi {
 

@@ -8,7 +8,7 @@
 
 #include "mpi/datatype/basic.hpp"
 #include "mpi/datatype/checked.hpp"
-#include "mpi/datatype/program.hpp"
+#include "mpi/datatype/dataloop.hpp"
 
 namespace weft::mpi {
 

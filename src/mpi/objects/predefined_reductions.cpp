@@ -5,7 +5,7 @@
 #include <complex>
 #include <functional>
 
-#include "mpi/objects/rare_numbers.hpp"
+#include "mpi/objects/fortran_numbers.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/datatype/program.hpp"
+#include "mpi/datatype/dataloop.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/objects/made_communicators.hpp"
+#include "mpi/objects/communicator_registry.hpp"
 
 #include <utility>
 

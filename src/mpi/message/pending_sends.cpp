@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/message/unposted_sends.hpp"
+#include "mpi/message/pending_sends.hpp"
 
 #include "mpi/message/post_send.hpp"
 #include "mpi/objects/communicator.hpp"
