@@ -23,9 +23,9 @@ class started_collective final : public request_part {
 
 // Members may start their persistent requests in different orders (MPI 5.0, 6.13), but make them in one. So each has a
 // group of its own, in which its starts are numbered.
-class kept_collective final : public request_part {
+class persistent_part final : public request_part {
  public:
-  kept_collective(const collective& kept, communicator& comm, collective_parts&& parts)
+  persistent_part(const collective& kept, communicator& comm, collective_parts&& parts)
       : parts_{std::move(parts)}, members_{comm.members.dup()}, runs_{kept.keep(members_, options_of_start)} {}
 
   int start(rank_state& rank, request& req) override {
@@ -40,7 +40,7 @@ class kept_collective final : public request_part {
 };
 
 int keep(const collective_call& call, const collective& operation, collective_parts&& parts) {
-  auto kept = std::make_unique<kept_collective>(operation, call.comm, std::move(parts));
+  auto kept = std::make_unique<persistent_part>(operation, call.comm, std::move(parts));
   request& req = call.rank->requests.acquire(&call.comm, request_operation::collective);
   req.owned = kept.release();
   req.is_persistent = true;

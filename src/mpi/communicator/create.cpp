@@ -20,7 +20,7 @@ int check_members(const communicator& parent, const process_group& members) {
 }
 
 // What a member says of itself before a split.
-struct wish {
+struct split_entry {
   std::int64_t color;
   std::int32_t key;
   std::uint32_t has_color;
@@ -67,24 +67,24 @@ int create_in_group(rank_state& rank, communicator& parent, const group_handle& 
 
 communicator* split_by(rank_state& rank, communicator& parent, std::optional<std::int64_t> color, int key) {
   const context_stream stream = stream_of_part(*parent.local, color.value_or(0));
-  const wish mine{.color = color.value_or(0),
-                  .key = key,
-                  .has_color = color ? 1U : 0U,
-                  .context = color ? rank.contexts.take(stream) : no_context};
-  std::vector<wish> wishes(parent.size);
-  collective::allgather({&mine, sizeof mine}, wishes).run(parent.members);
+  const split_entry mine{.color = color.value_or(0),
+                         .key = key,
+                         .has_color = color ? 1U : 0U,
+                         .context = color ? rank.contexts.take(stream) : no_context};
+  std::vector<split_entry> entries(parent.size);
+  collective::allgather({&mine, sizeof mine}, entries).run(parent.members);
   if (!color) return nullptr;
   std::vector<std::uint32_t> members;
   for (std::uint32_t member = 0; member < parent.size; ++member) {
-    if (wishes[member].has_color != 0 && wishes[member].color == *color) members.push_back(member);
+    if (entries[member].has_color != 0 && entries[member].color == *color) members.push_back(member);
   }
-  std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return wishes[member].key; });
+  std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return entries[member].key; });
   const std::uint32_t first = members.front();
   if (first != parent.rank) rank.contexts.give_back(mine.context, stream);
   for (std::uint32_t& each : members) each = parent.local->world_rank(each);
   const bool are_all = members == parent.local->world_ranks();
   auto local = are_all ? parent.local : std::make_shared<process_group>(std::move(members));
-  return &make_communicator(rank, parent, {.context = wishes[first].context, .local = std::move(local)});
+  return &make_communicator(rank, parent, {.context = entries[first].context, .local = std::move(local)});
 }
 
 int split(rank_state& rank, communicator& parent, int color, int key, MPI_Comm* out) noexcept {

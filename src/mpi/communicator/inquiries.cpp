@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "mpi/group/inquiries.hpp"
-#include "mpi/objects/error.hpp"
 #include "mpi/objects/copy_name.hpp"
+#include "mpi/objects/error.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
 
@@ -71,9 +71,9 @@ int set_name(communicator& comm, const char* name) noexcept {
 }
 
 int get_name(MPI_Comm handle, const communicator* comm, char* name, int* length) noexcept {
-  if (handle == MPI_COMM_NULL) return give_name("MPI_COMM_NULL", name, length);
+  if (handle == MPI_COMM_NULL) return copy_name("MPI_COMM_NULL", name, length);
   if (comm == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
-  return guarded([&] { return give_name(given_name_of(*comm), name, length); });
+  return guarded([&] { return copy_name(given_name_of(*comm), name, length); });
 }
 
 }  // namespace weft::mpi

@@ -111,8 +111,8 @@ error_class check_darray(const darray_arguments& array, const datatype* old) noe
   return is_usable(old) ? success : type;
 }
 
-recipe recipe_of_darray(const darray_arguments& array, const datatype* old, width form) {
-  recipe out = recipe_of(combiner::darray, form, old, {array.ranks, array.rank, array.dimensions});
+constructor_arguments arguments_of_darray(const darray_arguments& array, const datatype* old, width form) {
+  constructor_arguments out = arguments_of(combiner::darray, form, old, {array.ranks, array.rank, array.dimensions});
   append(out.numbers, array.sizes, array.dimensions);
   append(out.numbers, array.distributions, array.dimensions);
   append(out.numbers, array.arguments, array.dimensions);
@@ -137,7 +137,7 @@ error_class make_subarray(int dimensions, number_list sizes, number_list subsize
     });
     if (failure != success) return failure;
     if (!try_set_bounds(map, 0, extent)) return value_too_large;
-    recipe from = recipe_of(combiner::subarray, form, old, {dimensions});
+    constructor_arguments from = arguments_of(combiner::subarray, form, old, {dimensions});
     append(from.numbers, sizes, dimensions);
     append(from.numbers, subsizes, dimensions);
     append(from.numbers, starts, dimensions);
@@ -167,7 +167,7 @@ error_class make_darray(const darray_arguments& array, const datatype* old, widt
     });
     if (failure != success) return failure;
     if (!try_set_bounds(map, 0, extent)) return value_too_large;
-    return finish(std::move(map), recipe_of_darray(array, old, form), out);
+    return finish(std::move(map), arguments_of_darray(array, old, form), out);
   });
 }
 

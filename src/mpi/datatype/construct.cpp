@@ -19,13 +19,13 @@ error_class vector_of(combiner kind, std::int64_t count, std::int64_t block_leng
   if (!try_repeat({&old->map(), 0, block_length, old->extent()}, block)) return value_too_large;
   if (!distance.is_valid() && count > 1 && !block.is_empty()) return value_too_large;
   if (!try_repeat({&block, 0, count, distance.value()}, map)) return value_too_large;
-  return finish(std::move(map), recipe_of(kind, form, old, {count, block_length, stride}), out);
+  return finish(std::move(map), arguments_of(kind, form, old, {count, block_length, stride}), out);
 }
 
 // Blocks at displacements, which are `unit` times a number.
 template <class LengthOf>
 error_class indexed_of(std::int64_t count, const LengthOf& length_of, number_list displacements, checked unit,
-                       const datatype* old, recipe&& from, datatype_ref& out) {
+                       const datatype* old, constructor_arguments&& from, datatype_ref& out) {
   std::vector<copies> blocks;
   blocks.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ error_class indexed_by_lists(combiner kind, std::int64_t count, number_list leng
   if (!is_usable(old)) return type;
   if (count > 0 && (lengths.is_null() || displacements.is_null())) return argument;
   return without_exceptions([&] {
-    recipe from = recipe_of(kind, form, old, {count});
+    constructor_arguments from = arguments_of(kind, form, old, {count});
     append(from.numbers, lengths, count);
     append(from.numbers, displacements, count);
     return indexed_of(
@@ -67,7 +67,7 @@ error_class indexed_by_blocks(combiner kind, std::int64_t count, std::int64_t le
   if (!is_usable(old)) return type;
   if (count > 0 && displacements.is_null()) return argument;
   return without_exceptions([&] {
-    recipe from = recipe_of(kind, form, old, {count, length});
+    constructor_arguments from = arguments_of(kind, form, old, {count, length});
     append(from.numbers, displacements, count);
     return indexed_of(
         count, [&](std::int64_t) { return length; }, displacements, is_in_extents ? old->extent() : 1, old,
@@ -81,7 +81,7 @@ error_class make_dup(const datatype* old, datatype_ref& out) noexcept {
   if (!is_usable(old)) return type;
   return without_exceptions([&] {
     type_map map = old->map();
-    const error_class made = finish(std::move(map), recipe_of(combiner::dup, width::narrow, old, {}), out);
+    const error_class made = finish(std::move(map), arguments_of(combiner::dup, width::narrow, old, {}), out);
     if (old->is_committed()) out->commit();
     return made;
   });
@@ -93,7 +93,7 @@ error_class make_contiguous(std::int64_t count, const datatype* old, width form,
   return without_exceptions([&] {
     type_map map;
     if (!try_repeat({&old->map(), 0, count, old->extent()}, map)) return value_too_large;
-    return finish(std::move(map), recipe_of(combiner::contiguous, form, old, {count}), out);
+    return finish(std::move(map), arguments_of(combiner::contiguous, form, old, {count}), out);
   });
 }
 
@@ -140,7 +140,7 @@ error_class make_struct(std::int64_t count, number_list block_lengths, number_li
   if (count < 0) return error_class::count;
   if (count > 0 && (block_lengths.is_null() || displacements.is_null() || types == nullptr)) return argument;
   return without_exceptions([&] {
-    recipe from{.kind = combiner::structure, .is_wide = form == width::wide, .numbers = {count}};
+    constructor_arguments from{.kind = combiner::structure, .is_wide = form == width::wide, .numbers = {count}};
     std::vector<copies> blocks;
     for (std::int64_t i = 0; i < count; ++i) {
       if (block_lengths[i] < 0) return argument;
@@ -162,7 +162,7 @@ error_class make_resized(const datatype* old, std::int64_t lower_bound, std::int
   return without_exceptions([&] {
     type_map map = old->map();
     if (!try_set_bounds(map, lower_bound, extent)) return value_too_large;
-    return finish(std::move(map), recipe_of(combiner::resized, form, old, {lower_bound, extent}), out);
+    return finish(std::move(map), arguments_of(combiner::resized, form, old, {lower_bound, extent}), out);
   });
 }
 

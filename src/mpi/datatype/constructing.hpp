@@ -25,14 +25,15 @@ error_class without_exceptions(const Make& make) noexcept {
 }
 
 /// Makes the type of a map. **Errors**: std::bad_alloc.
-inline error_class finish(type_map&& map, recipe&& from, datatype_ref& out) {
+inline error_class finish(type_map&& map, constructor_arguments&& from, datatype_ref& out) {
   out = datatype_ref::adopt(new datatype{std::move(map), std::move(from)});
   return error_class::success;
 }
 
-/// A recipe of one old type.
-inline recipe recipe_of(combiner kind, width form, const datatype* old, std::vector<std::int64_t>&& numbers) {
-  recipe out{.kind = kind, .is_wide = form == width::wide, .numbers = std::move(numbers)};
+/// The arguments of a constructor that takes one old type.
+inline constructor_arguments arguments_of(combiner kind, width form, const datatype* old,
+                                          std::vector<std::int64_t>&& numbers) {
+  constructor_arguments out{.kind = kind, .is_wide = form == width::wide, .numbers = std::move(numbers)};
   out.types.emplace_back(*old);
   return out;
 }

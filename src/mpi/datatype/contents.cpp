@@ -7,8 +7,8 @@ namespace weft::mpi {
 
 namespace {
 
-// The numbers of a recipe lie in the order of the narrow form: ints, then addresses.
-std::int64_t addresses_of(const recipe& from) noexcept {
+// The numbers of the arguments lie in the order of the narrow form: ints, then addresses.
+std::int64_t addresses_of(const constructor_arguments& from) noexcept {
   switch (from.kind) {
     case combiner::hvector: return 1;
     case combiner::resized: return 2;
@@ -20,7 +20,7 @@ std::int64_t addresses_of(const recipe& from) noexcept {
 }
 
 // Whether a number is an int in the wide form, too: ranks, dimensions, orders and the like.
-bool is_always_int(const recipe& from, std::size_t index) noexcept {
+bool is_always_int(const constructor_arguments& from, std::size_t index) noexcept {
   const std::size_t last = from.numbers.size() - 1;
   if (from.kind == combiner::subarray) return index == 0 || index == last;
   if (from.kind != combiner::darray) return false;
@@ -30,7 +30,8 @@ bool is_always_int(const recipe& from, std::size_t index) noexcept {
 
 // Calls `integer(number)`, `address(number)` or `large(number)` for each number, in the order of the standard.
 template <class Integer, class Address, class Large>
-void each_number(const recipe& from, const Integer& integer, const Address& address, const Large& large) {
+void each_number(const constructor_arguments& from, const Integer& integer, const Address& address,
+                 const Large& large) {
   const std::size_t addresses_from = from.numbers.size() - static_cast<std::size_t>(addresses_of(from));
   for (std::size_t i = 0; i < from.numbers.size(); ++i) {
     const std::int64_t number = from.numbers[i];
@@ -47,9 +48,10 @@ void each_number(const recipe& from, const Integer& integer, const Address& addr
 }  // namespace
 
 type_envelope envelope_of(const datatype& type) noexcept {
-  type_envelope out{.types = static_cast<std::int64_t>(type.made_by().types.size()), .kind = type.made_by().kind};
+  type_envelope out{.types = static_cast<std::int64_t>(type.constructor().types.size()),
+                    .kind = type.constructor().kind};
   const auto counting = [](std::int64_t& to) { return [&to](std::int64_t) { ++to; }; };
-  each_number(type.made_by(), counting(out.integers), counting(out.addresses), counting(out.large_counts));
+  each_number(type.constructor(), counting(out.integers), counting(out.addresses), counting(out.large_counts));
   return out;
 }
 
@@ -70,9 +72,9 @@ error_class contents_of(const datatype& type, std::span<int> integers, std::span
   auto integer = writing(integers);
   auto address = writing(addresses), large = writing(large_counts);
   each_number(
-      type.made_by(), [&](std::int64_t number) { integer(number); }, [&](std::int64_t number) { address(number); },
+      type.constructor(), [&](std::int64_t number) { integer(number); }, [&](std::int64_t number) { address(number); },
       [&](std::int64_t number) { large(number); });
-  std::ranges::transform(type.made_by().types, types.begin(),
+  std::ranges::transform(type.constructor().types, types.begin(),
                          [](const datatype_ref& each) { return datatype_ref{each}.release(); });
   return error_class::success;
 }

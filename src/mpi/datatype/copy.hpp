@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a program: copies any bytes of its data, in either direction.
+// Runs a dataloop: copies any bytes of its data, in either direction.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of a datatype: loops over blocks of bytes, in the order of the type map. It is made once, with the type;
-// pack and unpack run it from any byte on (copy.hpp).
+// The dataloop of a datatype (Ross, Miller, Gropp 2003): loops over blocks of bytes, in the order of the type map. It
+// is made once, with the type; pack and unpack run it from any byte on (copy.hpp).
 //
 // Blocks that lie one behind the other are one block, and regular lists are loops: a vector of doubles is one node,
-// however it was constructed. Programs share nodes. Each loop, and each list that is not copied into its parent, at
-// least doubles the bytes, so a program is nested at most about 130 deep, however deep the type is.
+// however it was constructed. Dataloops share nodes. Each loop, and each list that is not copied into its parent, at
+// least doubles the bytes, so a dataloop is nested at most about 130 deep, however deep the type is.
 #pragma once
 
 #include <cstdint>

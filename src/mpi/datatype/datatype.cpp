@@ -31,8 +31,8 @@ constexpr layout_functions copies_of_type{
 
 }  // namespace
 
-datatype::datatype(type_map&& map, recipe&& from)
-    : map_{std::move(map)}, all_{all_of(map_)}, layout_{copies_of_type, this}, recipe_{std::move(from)} {
+datatype::datatype(type_map&& map, constructor_arguments&& from)
+    : map_{std::move(map)}, all_{all_of(map_)}, layout_{copies_of_type, this}, constructor_{std::move(from)} {
   map_.is_dense = are_dense(map_, all_);
 }
 
@@ -84,7 +84,7 @@ void datatype::remove_reference(const datatype* type) noexcept {
   remove_from(type);
   while (ended != nullptr) {
     const datatype* const each = std::exchange(ended, ended->next_);
-    for (datatype_ref& old : each->recipe_.types) remove_from(old.release());
+    for (datatype_ref& old : each->constructor_.types) remove_from(old.release());
     delete each;
   }
 }

@@ -76,7 +76,7 @@ enum class combiner : int {
 
 /// The arguments of the constructor. `numbers`: ints of the narrow form, then addresses, each in the order of the
 /// standard (5.1.13).
-struct recipe {
+struct constructor_arguments {
   combiner kind = combiner::named;
   bool is_wide = false;  // constructed with MPI_Count, by a function that ends in _c
   std::vector<std::int64_t> numbers{};
@@ -88,7 +88,7 @@ struct recipe {
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any, several at once. **Errors**: none.
 class datatype {
  public:
-  datatype(type_map&& map, recipe&& from);  // **Errors**: std::bad_alloc
+  datatype(type_map&& map, constructor_arguments&& from);  // **Errors**: std::bad_alloc
   datatype(std::uint32_t handle, std::string_view name, type_map&& map, bool is_absent);
 
   datatype(const datatype&) = delete;
@@ -123,7 +123,7 @@ class datatype {
   [[nodiscard]] std::int64_t true_extent() const noexcept { return map_.extremes.end - map_.extremes.begin; }
   /// The basic type of which all data is; null: there are several, or none.
   [[nodiscard]] const basic* element() const noexcept { return map_.data.element; }
-  [[nodiscard]] const recipe& made_by() const noexcept { return recipe_; }
+  [[nodiscard]] const constructor_arguments& constructor() const noexcept { return constructor_; }
 
   /// The bytes of the data of `count` elements. **Errors**: false where they do not fit in 64 bits, or for a negative
   /// count.
@@ -171,7 +171,7 @@ class datatype {
   type_map map_;
   part all_;  // of as many elements as fit in 64 bits
   weft::layout layout_;
-  mutable recipe recipe_;
+  mutable constructor_arguments constructor_;
   mutable std::string name_;
   mutable std::atomic<std::uint64_t> references_{1};
   std::uint32_t handle_ = 0;

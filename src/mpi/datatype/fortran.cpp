@@ -37,8 +37,8 @@ const basic* smallest(combiner kind, int digits, int range) noexcept {
 // MPI_UNDEFINED, as the contents of a type have it.
 constexpr std::int64_t undefined = -32766;
 
-recipe recipe_of(combiner kind, std::optional<int> digits, std::optional<int> range) {
-  recipe out{.kind = kind};
+constructor_arguments arguments_of(combiner kind, std::optional<int> digits, std::optional<int> range) {
+  constructor_arguments out{.kind = kind};
   if (kind != combiner::f90_integer) out.numbers.push_back(digits ? *digits : undefined);
   out.numbers.push_back(range ? *range : undefined);
   return out;
@@ -57,7 +57,7 @@ const datatype* find_of_fortran(combiner kind, std::optional<int> digits, std::o
   const std::lock_guard locked{mutex};
   datatype_ref& found = all[{kind, digits, range}];
   if (!found) {
-    found = datatype_ref::adopt(new datatype{type_map_of(*element), recipe_of(kind, digits, range)});
+    found = datatype_ref::adopt(new datatype{type_map_of(*element), arguments_of(kind, digits, range)});
     found->commit();
   }
   return found.get();

@@ -16,7 +16,7 @@ namespace weft::mpi {
 
 /// Whether it is such a type.
 [[nodiscard]] inline bool is_of_fortran(const datatype& type) noexcept {
-  const combiner kind = type.made_by().kind;
+  const combiner kind = type.constructor().kind;
   return kind == combiner::f90_real || kind == combiner::f90_complex || kind == combiner::f90_integer;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a datatype means: the type map of MPI's standard (5.1), with its size and bounds, as programs.
+// What a datatype means: the type map of MPI's standard (5.1), with its size and bounds, as dataloops.
 #pragma once
 
 #include <algorithm>

@@ -77,7 +77,7 @@ class last_operations {
     rank_.requests.abandon_persistent();
     weft::detail::wait_as("MPI_Finalize", rank_.device, rank_.signals, [&] {
       drop_messages();
-      return rank_.unposted.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
+      return rank_.pending.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
     });
   }
 

@@ -61,7 +61,7 @@ struct short_send {
   if (comm_object == nullptr || type_object == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(to.peer);
-  if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.unposted.is_empty())
+  if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.pending.is_empty())
       [[unlikely]]
     return {};
   const auto bytes = static_cast<std::size_t>(type_object->size() * count);

@@ -7,7 +7,7 @@
 
 namespace weft::mpi {
 
-bool unposted_sends::add(request& req, bool always) {
+bool pending_sends::add(request& req, bool always) {
   bool needs_hook = false;
   {
     const std::lock_guard locked{mutex_};
@@ -28,7 +28,7 @@ bool unposted_sends::add(request& req, bool always) {
   return true;
 }
 
-hook_answer unposted_sends::post_all() noexcept {
+hook_answer pending_sends::post_all() noexcept {
   const std::lock_guard locked{mutex_};
   bool has_posted = false;
   for (auto each = queues_.begin(); each != queues_.end();) {
@@ -40,7 +40,7 @@ hook_answer unposted_sends::post_all() noexcept {
   return hook_answer::done;
 }
 
-bool unposted_sends::post_first(queue& sends) noexcept {
+bool pending_sends::post_first(queue& sends) noexcept {
   request& req = *sends.first;
   request* const next = req.next;  // read first: a request that is posted may end at any time
   bool is_posted = true;
@@ -58,7 +58,7 @@ bool unposted_sends::post_first(queue& sends) noexcept {
   signals_.wake();  // if it is complete: another thread than the one that runs this hook may sleep until it is
   sends.first = next;
   if (next == nullptr) sends.last = nullptr;
-  // [unposted.posted] release -> [unposted.empty]: the number of the message in its engine.
+  // [pending.posted] release -> [pending.empty]: the number of the message in its engine.
   count_.fetch_sub(1, std::memory_order_release);
   return true;
 }

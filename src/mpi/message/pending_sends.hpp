@@ -14,13 +14,13 @@
 
 namespace weft::mpi {
 
-class unposted_sends {
+class pending_sends {
  public:
-  unposted_sends(weft::device& device, request_signals& signals) noexcept : device_{device}, signals_{signals} {}
+  pending_sends(weft::device& device, request_signals& signals) noexcept : device_{device}, signals_{signals} {}
 
   /// Whether there is none, for any peer. A thread that has added one sees it.
   [[nodiscard]] bool is_empty() const noexcept {
-    // [unposted.empty] acquire <- [unposted.posted]: a thread whose own send a hook has posted takes the number behind
+    // [pending.empty] acquire <- [pending.posted]: a thread whose own send a hook has posted takes the number behind
     // it. Those of other threads have no order with it.
     return count_.load(std::memory_order_acquire) == 0;
   }

@@ -19,12 +19,12 @@ inline described_send described(const communicator& comm, const_buffer_ref bytes
   return {.bytes = bytes, .peer = comm.world_rank(to.peer), .tag = to.tag, .complete_at = complete_at};
 }
 
-/// Posts a send as its request describes it, or leaves it to the unposted ones. Returns whether it is complete; then
+/// Posts a send as its request describes it, or adds it to the pending sends. Returns whether it is complete; then
 /// the request is not done yet. **Errors**: those of the post; `std::bad_alloc`.
 inline bool post_or_keep(rank_state& rank, request& req) {
-  if (!rank.unposted.is_empty() && rank.unposted.add(req, false)) return false;
+  if (!rank.pending.is_empty() && rank.pending.add(req, false)) return false;
   const status answer = post_send(rank.device, rank.signals, req);
-  if (answer.is_retry()) rank.unposted.add(req, true);
+  if (answer.is_retry()) rank.pending.add(req, true);
   return answer.is_done();
 }
 

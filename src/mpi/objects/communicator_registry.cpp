@@ -7,27 +7,27 @@
 
 namespace weft::mpi {
 
-void lifetime::end(communicator& comm) noexcept { kept_by_->end(comm); }
+void lifetime::end(communicator& comm) noexcept { registry_->end(comm); }
 
-made_communicators::made_communicators(weft::runtime& runtime)
+communicator_registry::communicator_registry(weft::runtime& runtime)
     : agreements_{runtime, {.id = context_of_agreements, .ordered = true}} {}
-made_communicators::~made_communicators() = default;
+communicator_registry::~communicator_registry() = default;
 
-communicator& made_communicators::add(std::unique_ptr<communicator> made) {
+communicator& communicator_registry::add(std::unique_ptr<communicator> made) {
   destroy_ended();
   const std::lock_guard locked{mutex_};
-  made->life.kept_by_ = this;
+  made->life.registry_ = this;
   made->life.index_ = all_.size();
   all_.push_back(std::move(made));
   return *all_.back();
 }
 
-void made_communicators::end(communicator& last) noexcept {
+void communicator_registry::end(communicator& last) noexcept {
   const std::lock_guard locked{mutex_};
   last.life.next_ended_ = std::exchange(ended_, &last);
 }
 
-void made_communicators::destroy_ended() noexcept {
+void communicator_registry::destroy_ended() noexcept {
   for (;;) {
     std::unique_ptr<communicator> gone;  // its engine waits for polls of other threads: not with the lock
     const std::lock_guard locked{mutex_};
@@ -41,7 +41,7 @@ void made_communicators::destroy_ended() noexcept {
   }
 }
 
-std::vector<communicator*> made_communicators::all() const {
+std::vector<communicator*> communicator_registry::all() const {
   const std::lock_guard locked{mutex_};
   std::vector<communicator*> out;
   out.reserve(all_.size());
@@ -49,7 +49,7 @@ std::vector<communicator*> made_communicators::all() const {
   return out;
 }
 
-std::size_t made_communicators::count() const {
+std::size_t communicator_registry::count() const {
   const std::lock_guard locked{mutex_};
   return all_.size();
 }

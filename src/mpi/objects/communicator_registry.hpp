@@ -14,12 +14,12 @@ namespace weft::mpi {
 
 /// An engine may not end inside progress, where the last request of a freed communicator may complete: communicators
 /// without references wait until a thread makes or frees another one, or until MPI_Finalize. **Threads**: any.
-class made_communicators {
+class communicator_registry {
  public:
-  explicit made_communicators(weft::runtime& runtime);
-  made_communicators(const made_communicators&) = delete;
-  made_communicators& operator=(const made_communicators&) = delete;
-  ~made_communicators();
+  explicit communicator_registry(weft::runtime& runtime);
+  communicator_registry(const communicator_registry&) = delete;
+  communicator_registry& operator=(const communicator_registry&) = delete;
+  ~communicator_registry();
 
   /// From now on reports of a rank in which nothing moves use the names of this rank's communicators.
   void name_in_reports(rank_state& rank) { names_.emplace(rank); }

@@ -10,7 +10,7 @@
 namespace weft::mpi {
 
 /// Copies a name, which is shorter than MPI_MAX_OBJECT_NAME, with its end.
-inline int give_name(std::string_view text, char* name, int* length) noexcept {
+inline int copy_name(std::string_view text, char* name, int* length) noexcept {
   std::memcpy(name, text.data(), text.size());
   name[text.size()] = '\0';
   *length = static_cast<int>(text.size());

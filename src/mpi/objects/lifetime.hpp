@@ -10,27 +10,27 @@
 namespace weft::mpi {
 
 struct communicator;
-class made_communicators;
+class communicator_registry;
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF live as long as their rank, and count nothing.
 class lifetime {
  public:
   void add_reference() noexcept {
     // [lifetime.add] relaxed: the caller has a reference, or is about to give the first handle.
-    if (kept_by_ != nullptr) references_.fetch_add(1, std::memory_order_relaxed);
+    if (registry_ != nullptr) references_.fetch_add(1, std::memory_order_relaxed);
   }
   void remove_reference(communicator& comm) noexcept {
-    if (kept_by_ == nullptr) return;
+    if (registry_ == nullptr) return;
     // [lifetime.remove] acq_rel <-> [lifetime.remove]: all that was done with the communicator comes before its end.
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) end(comm);
   }
 
  private:
-  friend class made_communicators;
+  friend class communicator_registry;
   void end(communicator& comm) noexcept;
 
   std::atomic<std::uint32_t> references_{1};  // the first one is the handle's
-  made_communicators* kept_by_ = nullptr;
+  communicator_registry* registry_ = nullptr;
   std::size_t index_ = 0;               // where it is kept
   communicator* next_ended_ = nullptr;  // of the next one that waits for its destruction
 };

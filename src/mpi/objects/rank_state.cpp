@@ -44,7 +44,7 @@ communicator_parts self_of(weft::runtime& runtime) {
 namespace detail {
 constinit rank_slot process_slot;
 // Of the thread.
-[[gnu::tls_model("initial-exec")]] constinit thread_local thread_words this_thread;
+[[gnu::tls_model("initial-exec")]] constinit thread_local thread_state this_thread;
 }  // namespace detail
 
 rank_state::rank_state(mpi::session started)
@@ -53,7 +53,7 @@ rank_state::rank_state(mpi::session started)
       device{runtime.default_device()},
       signals{runtime},
       requests{session.thread_level == MPI_THREAD_MULTIPLE},
-      unposted{device, signals},
+      pending{device, signals},
       world{runtime, world_of(runtime)},
       self{runtime, self_of(runtime)},
       contexts{runtime.rank(), runtime.size()},

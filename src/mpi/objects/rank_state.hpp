@@ -5,13 +5,13 @@
 #include "mpi.h"
 #include "mpi/environment/fortran.hpp"
 #include "mpi/info/environment_info.hpp"
-#include "mpi/message/send_buffer.hpp"
 #include "mpi/message/pending_sends.hpp"
+#include "mpi/message/send_buffer.hpp"
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/communicator_registry.hpp"
 #include "mpi/objects/context_ids.hpp"
 #include "mpi/objects/error_codes.hpp"
-#include "mpi/objects/communicator_registry.hpp"
 #include "mpi/objects/message.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
@@ -33,13 +33,13 @@ struct rank_state {
   weft::device& device;
   request_signals signals;
   request_pool requests;
-  unposted_sends unposted;
+  pending_sends pending;
   type_names names_of_types;
   buffered_sends buffered;
   communicator world;
   communicator self;
   context_ids contexts;
-  made_communicators communicators;
+  communicator_registry communicators;
   matched_messages messages;
   rank_attributes attributes;
   environment_info environment;
@@ -60,12 +60,12 @@ struct rank_slot {
 namespace detail {
 extern constinit rank_slot process_slot;
 /// What each thread has.
-struct thread_words {
+struct thread_state {
   rank_slot* slot = nullptr;  // null but where ranks are threads
   weft::detail::test_loop tests;
 };
 /// Of the thread. In the static block, so that it costs one load.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_words this_thread;
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_state this_thread;
 }  // namespace detail
 
 /// Makes the calling thread a thread of the rank of `slot`; null: of the process's rank.

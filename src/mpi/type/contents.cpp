@@ -28,7 +28,7 @@ std::span<Element> span_of(const room_for<Element>& room) noexcept {
 datatype_ref fresh(const datatype& old) {
   if (old.is_predefined() || is_of_fortran(old)) return datatype_ref{old};
   type_map map = old.map();
-  recipe from = old.made_by();
+  constructor_arguments from = old.constructor();
   datatype_ref out = datatype_ref::adopt(new datatype{std::move(map), std::move(from)});
   if (old.is_committed()) out->commit();
   return out;
@@ -45,7 +45,7 @@ int get_contents(const datatype& type, room_for<int> integers, room_for<MPI_Aint
     return fail(MPI_ERR_ARG, "an array is shorter than the envelope says");
   return guarded([&] {
     std::vector<datatype_ref> made;
-    for (const datatype_ref& each : type.made_by().types) made.push_back(fresh(*each));
+    for (const datatype_ref& each : type.constructor().types) made.push_back(fresh(*each));
     std::vector<const datatype*> originals(made.size());
     const error_class failure =
         contents_of(type, span_of(integers), span_of(addresses), span_of(large_counts), originals);

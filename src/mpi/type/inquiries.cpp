@@ -36,24 +36,24 @@ std::optional<std::uintptr_t> handle_of_size(int type_class, int bytes) noexcept
 
 }  // namespace
 
-int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* made_by) noexcept {
+int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* kind) noexcept {
   const type_envelope found = envelope_of(type);
   if (found.large_counts != 0) return fail_as_wide();
   give_number(integers, found.integers);
   give_number(addresses, found.addresses);
   give_number(types, found.types);
-  *made_by = static_cast<int>(found.kind);
+  *kind = static_cast<int>(found.kind);
   return MPI_SUCCESS;
 }
 
 int get_envelope(const datatype& type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
-                 MPI_Count* types, int* made_by) noexcept {
+                 MPI_Count* types, int* kind) noexcept {
   const type_envelope found = envelope_of(type);
   *integers = found.integers;
   *addresses = found.addresses;
   *large_counts = found.large_counts;
   *types = found.types;
-  *made_by = static_cast<int>(found.kind);
+  *kind = static_cast<int>(found.kind);
   return MPI_SUCCESS;
 }
 

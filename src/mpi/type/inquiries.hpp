@@ -35,9 +35,9 @@ int give_bounds(Number* lower, std::int64_t lower_bound, Number* extent, std::in
 }
 
 /// A type that was made with counts of MPI_Count is for the second ones alone (MPI 5.0, 5.1.13).
-int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* made_by) noexcept;
+int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* kind) noexcept;
 int get_envelope(const datatype& type, MPI_Count* integers, MPI_Count* addresses, MPI_Count* large_counts,
-                 MPI_Count* types, int* made_by) noexcept;
+                 MPI_Count* types, int* kind) noexcept;
 
 /// An array of a caller's. Where it has room for nothing it may be null.
 template <class Element>

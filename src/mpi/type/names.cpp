@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "mpi/datatype/fortran.hpp"
-#include "mpi/objects/error.hpp"
 #include "mpi/objects/copy_name.hpp"
+#include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
@@ -24,7 +24,7 @@ int type_names::set(const datatype& type, const char* name) noexcept {
 }
 
 int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept {
-  if (handle == MPI_DATATYPE_NULL) return give_name("MPI_DATATYPE_NULL", name, length);
+  if (handle == MPI_DATATYPE_NULL) return copy_name("MPI_DATATYPE_NULL", name, length);
   if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
   return rank.names_of_types.get(*type, name, length);
 }
@@ -33,7 +33,7 @@ int type_names::get(const datatype& type, char* name, int* length) noexcept {
   const std::lock_guard locked{mutex_};
   const auto found = of_predefined_.find(&type);
   const std::string& text = found != of_predefined_.end() ? found->second : type.name();
-  return give_name(text, name, length);
+  return copy_name(text, name, length);
 }
 
 }  // namespace weft::mpi
