@@ -65,7 +65,7 @@ block_buffer::block_buffer(std::size_t members, const program_blocks& described)
 void block_buffer::add(std::size_t member, const program_blocks& described) {
   const auto index = static_cast<std::int64_t>(member);
   if (types_.empty() || described.types.has_each()) {
-    // Of no elements, MPI_DATATYPE_NULL is a type as good as any.
+    // A block without elements may have the type MPI_DATATYPE_NULL.
     const bool is_none =
         described.types.has_each() && described.types[member] == MPI_DATATYPE_NULL && described.counts[index] == 0;
     const datatype* const found = find_datatype(is_none ? MPI_BYTE : described.types[member]);

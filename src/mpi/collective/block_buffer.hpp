@@ -83,11 +83,11 @@ class block_buffer {
   std::size_t copy(std::uint64_t offset, std::size_t bytes, const Copy& part) const noexcept;
 
   block_lists lists_;
-  std::vector<void*> addresses_;     // of each block's element 0
-  std::vector<datatype_ref> types_;  // of each block, or of all
+  std::vector<void*> addresses_;     // element 0 of each block
+  std::vector<datatype_ref> types_;  // one for each block, or one for all
   bool is_contiguous_ = true;
-  std::byte* begin_ = nullptr;  // of contiguous blocks
-  std::uint64_t bytes_ = 0;     // of the whole buffer
+  std::byte* begin_ = nullptr;  // set where the blocks are contiguous
+  std::uint64_t bytes_ = 0;     // counts the whole buffer
   std::optional<layout> layout_;
 };
 

@@ -29,10 +29,10 @@ struct program_block {
   MPI_Datatype type;
 };
 
-/// Where a collective is called, and how it is carried out: without a request, the caller waits.
+/// The communicator of a collective, and the request that it starts. Without a request, the caller waits.
 struct collective_call {
   communicator& comm;
-  rank_state* rank = nullptr;  // with a request
+  rank_state* rank = nullptr;  // set together with `request`
   MPI_Request* request = nullptr;
   bool is_persistent = false;
 };

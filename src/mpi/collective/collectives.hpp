@@ -35,7 +35,7 @@ int reduce_scatter_block(const collective_call& call, const reduced_buffers& buf
 int scan(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
 int exscan(const collective_call& call, const reduced_buffers& buffers, MPI_Op op) noexcept;
 
-/// Those of a reduction with a count for each rank.
+/// The buffers of a reduction with a count for each rank.
 struct scattered_buffers {
   const void* from;
   void* into;

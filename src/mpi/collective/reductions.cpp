@@ -16,7 +16,7 @@ buffer_ref output(collective_parts& parts, const reduced_buffers& buffers) {
   return parts.elements(buffers.into, buffers.count, buffers.type);
 }
 
-// Of those whose input and output have as many elements.
+// Carries out a reduction whose input and output have equal numbers of elements.
 template <class Make>
 int carry_out_reduction(const collective_call& call, const reduced_buffers& buffers, MPI_Op op,
                         const Make& make) noexcept {

@@ -12,7 +12,7 @@
 namespace weft::mpi {
 namespace {
 
-// Of a request that is not persistent.
+// The part of a request that is not persistent.
 class started_collective final : public request_part {
  public:
   explicit started_collective(collective_parts&& parts) noexcept : parts_{std::move(parts)} {}

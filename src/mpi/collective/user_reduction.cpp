@@ -52,7 +52,7 @@ void user_reduction::combine(const void* input, void* inout, std::size_t count) 
   const auto* const from = static_cast<const std::byte*>(input);
   auto* const into = static_cast<std::byte*>(inout);
   if (!type_->is_contiguous(2)) return combine_unpacked(from, into, count, false);
-  const std::int64_t begin = type_->map().data.displacement;  // of the data in an element
+  const std::int64_t begin = type_->map().data.displacement;  // the data begin here in an element
   operation_->apply(const_cast<std::byte*>(from) - begin, into - begin, static_cast<std::int64_t>(count),
                     handle_of(*type_));
 }

@@ -13,7 +13,7 @@ namespace weft::mpi {
 struct communicator;
 struct rank_state;
 
-/// As a message has it.
+/// The contents of a message.
 struct agreement {
   std::uint32_t context = no_context;
   std::uint32_t is_unordered = 0;

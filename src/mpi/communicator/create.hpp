@@ -21,7 +21,7 @@ int create_in_group(rank_state& rank, communicator& parent, const group_handle& 
 
 /// MPI_Comm_split.
 int split(rank_state& rank, communicator& parent, int color, int key, MPI_Comm* out) noexcept;
-/// The same by colors of any kind; nothing: this member gets no communicator. **Errors**: those of a blocking
+/// Splits by colors of any kind. A member without a color gets no communicator. **Errors**: those of a blocking
 /// collective.
 [[nodiscard]] communicator* split_by(rank_state& rank, communicator& parent, std::optional<std::int64_t> color,
                                      int key);

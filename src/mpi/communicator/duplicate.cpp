@@ -33,8 +33,8 @@ communicator& make_copy(rank_state& rank, communicator& comm, const agreement& a
   return out;
 }
 
-// Of MPI_Comm_idup: the call that completes the request makes the communicator. It has attributes and error handler of
-// the time of MPI_Comm_idup (MPI 5.0, 7.4.2).
+// The part of MPI_Comm_idup's request: the call that completes the request makes the communicator. It has attributes
+// and error handler of the time of MPI_Comm_idup (MPI 5.0, 7.4.2).
 class pending_copy final : public request_part {
  public:
   pending_copy(const communicator& comm, const agreement& proposed, const communicator_hints* hints) noexcept

@@ -12,9 +12,9 @@ struct rank_state;
 
 /// A new communicator of the same members, with the topology, and without hints (MPI 5.0, 7.4.2).
 int duplicate(rank_state& rank, communicator& comm, MPI_Comm* out) noexcept;
-/// The same without waiting: `out` may be used once the request is complete.
+/// Starts a duplicate: `out` may be used once the request is complete.
 int start_duplicate(rank_state& rank, communicator& comm, MPI_Comm* out, MPI_Request* request) noexcept;
-/// With the hints of an info object, which may be null.
+/// The duplicate has the hints of an info object, which may be null.
 int duplicate_with_info(rank_state& rank, communicator& comm, const info* hints, MPI_Comm* out) noexcept;
 int start_duplicate_with_info(rank_state& rank, communicator& comm, const info* hints, MPI_Comm* out,
                               MPI_Request* request) noexcept;

@@ -16,7 +16,7 @@ namespace weft::mpi {
 namespace {
 
 using processor_list = std::vector<std::uint32_t>;
-constexpr std::uint32_t processors_max = 8192;  // of Linux
+constexpr std::uint32_t processors_max = 8192;  // Linux has no more
 
 const std::filesystem::path system_folder{"/sys/devices/system"};
 
@@ -44,7 +44,7 @@ processor_list parsed(const std::string& text) {
   return out;
 }
 
-// On which the process may run.
+// The processors on which the process may run.
 processor_list own_processors() {
   std::array<cpu_set_t, processors_max / CPU_SETSIZE> all{};
   processor_list out;

@@ -9,7 +9,7 @@
 
 namespace weft::mpi {
 
-/// From the outermost one inwards. Names are hwloc's.
+/// Kinds of resources, the outermost one first. Names are hwloc's.
 enum class hardware_kind : std::uint8_t { package, numa_node, l3_cache, l2_cache, core, processor };
 inline constexpr std::array<std::string_view, 6> names_of_hardware{"Package", "NUMANode", "L3Cache",
                                                                    "L2Cache", "Core",     "PU"};

@@ -12,13 +12,13 @@ namespace weft::mpi {
 /// A number of the machine's start and name; 0: it is not known. **Errors**: `std::bad_alloc`.
 [[nodiscard]] std::uint64_t own_machine();
 
-/// Where a member runs: its machine, and the node of the runtime, whose ranks share memory.
+/// The machine of a member, and its node in the runtime, whose ranks share memory.
 struct machine_of_member {
   std::uint64_t machine;
   std::uint64_t node;
 };
 
-/// For each member, the lowest member on its machine: members that have a machine or a node in common are on one. So
+/// The lowest member on the machine of each member: members that have a machine or a node in common are on one. So
 /// containers of one machine that share memory are together, and so are ranks whose transport shares none.
 /// **Errors**: `std::bad_alloc`.
 [[nodiscard]] std::vector<std::uint32_t> numbers_of_machines(std::span<const machine_of_member> members);

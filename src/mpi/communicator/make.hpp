@@ -12,14 +12,14 @@ namespace weft::mpi {
 
 struct rank_state;
 
-/// On which its members have agreed.
+/// A communicator on which its members have agreed.
 struct agreed_communicator {
   std::uint32_t context;
   shared_group local;
   bool is_ordered = true;
 };
 
-/// Where a communicator is going to be: its handle is known before it is made.
+/// Memory for a communicator: its handle is known before it is made.
 class communicator_memory {
  public:
   /// **Errors**: `std::bad_alloc`.

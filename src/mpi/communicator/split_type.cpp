@@ -30,7 +30,7 @@ optional_color color_of_hardware(hardware_kind kind) {
   return (static_cast<std::int64_t>(kind) + 1) << kind_bit | *number;
 }
 
-// By the name of a kind. No name that is known: no communicator, as the standard says.
+// The color for the name of a kind. An unknown name gives no communicator, as the standard says.
 optional_color guided_color(const info* given) {
   const std::optional<std::string> name = given != nullptr ? given->find("mpi_hw_resource_type") : std::nullopt;
   if (!name) return std::nullopt;

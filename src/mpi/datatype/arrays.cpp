@@ -38,7 +38,7 @@ struct owned {
 
 constexpr std::int64_t rounded_up(std::int64_t a, std::int64_t b) noexcept { return a / b + (a % b != 0); }
 
-// Of a dimension of `size` elements over `ranks` processes, for the one with this coordinate.
+// The indices that the process with this coordinate owns: `ranks` processes share a dimension of `size` elements.
 error_class own(std::int64_t size, int distribution, int argument_of, int ranks, int coordinate, owned& out) noexcept {
   if (distribution == distribute_none) {
     if (ranks != 1) return argument;

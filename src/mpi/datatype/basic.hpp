@@ -44,7 +44,7 @@ struct absent_type {
 [[nodiscard]] std::span<const basic_pair> basic_pairs() noexcept;
 [[nodiscard]] std::span<const absent_type> absent_types() noexcept;
 
-/// By its handle; null: none has it.
+/// The basic type with this handle; null: none has it.
 [[nodiscard]] const basic* find_basic(std::uint32_t handle) noexcept;
 
 inline constexpr std::uint32_t null_handle = 0x200;

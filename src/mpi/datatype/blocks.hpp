@@ -29,7 +29,7 @@ struct scattering {
   }
 };
 
-/// Of a size that the compiler doesn't know. Short ones are two moves that may overlap: a call of memcpy takes longer.
+/// Moves a block whose size the compiler doesn't know. A short one is two moves that may overlap: memcpy takes longer.
 template <class Direction>
 inline void move_block(std::uintptr_t memory, typename Direction::packed bytes, std::size_t count) noexcept {
   const auto twice = [&](auto size) {

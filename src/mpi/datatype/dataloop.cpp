@@ -96,7 +96,7 @@ bool is_regular(const std::vector<part>& parts) noexcept {
   return true;
 }
 
-// Of blocks alone.
+// Makes a list of parts that are blocks.
 part list_of_blocks(const std::vector<part>& parts, part all) {
   const bool are_equal = std::ranges::all_of(parts, [&](const part& each) { return each.bytes == parts[0].bytes; });
   node out{.is = are_equal ? node::kind::scattered : node::kind::various};

@@ -22,9 +22,9 @@ using node_ref = std::shared_ptr<const node>;
 /// Bytes at a displacement: one block, or the blocks of a node. 0 bytes: nothing.
 struct part {
   std::int64_t displacement = 0;
-  std::int64_t bytes = 0;          // of data
-  std::int64_t elements = 0;       // of basic types; any number where several were merged
-  const basic* element = nullptr;  // of which all data consists; null: of several
+  std::int64_t bytes = 0;          // counts data, not gaps
+  std::int64_t elements = 0;       // counts basic types; any number where several were merged
+  const basic* element = nullptr;  // the basic type of all data; null: there are several
   node_ref blocks{};               // null: one block
 };
 

@@ -9,7 +9,7 @@ namespace weft::mpi {
 
 namespace {
 
-// As many elements as fit: the count is that of the buffer. So one layout serves messages of all counts.
+// The largest count of elements that fits: a buffer has its own count, so one layout serves messages of all counts.
 part all_of(const type_map& map) {
   if (map.size() == 0) return {};
   return repeat(map.data, std::numeric_limits<std::int64_t>::max() / map.size(), map.extent());

@@ -95,7 +95,7 @@ class datatype {
   datatype& operator=(const datatype&) = delete;
 
   [[nodiscard]] bool is_predefined() const noexcept { return handle_ != 0; }
-  /// Of a predefined type; 0: derived.
+  /// The handle of a predefined type; 0: the type is derived.
   [[nodiscard]] std::uint32_t handle() const noexcept { return handle_; }
   /// Whether it is one of Fortran that this library has no size for: it can only be asked for its name.
   [[nodiscard]] bool is_absent() const noexcept { return is_absent_; }
@@ -169,7 +169,7 @@ class datatype {
 
   object_kind kind_ = object_kind::datatype;  // first: handles of other kinds of objects are found by it
   type_map map_;
-  part all_;  // of as many elements as fit in 64 bits
+  part all_;  // the largest count of elements that fits in 64 bits
   weft::layout layout_;
   mutable constructor_arguments constructor_;
   mutable std::string name_;
@@ -177,11 +177,11 @@ class datatype {
   std::uint32_t handle_ = 0;
   bool is_absent_ = false;
   mutable std::atomic<bool> is_committed_ = false;
-  mutable const datatype* next_ = nullptr;  // of types that end together
+  mutable const datatype* next_ = nullptr;  // links types that end together
 };
 
 namespace detail {
-/// By their handles from `first_handle` on. Null: there is none, or `find_predefined_slowly` was not called yet.
+/// The predefined types, indexed by their handles. Null: there is none, or `find_predefined_slowly` was not called yet.
 extern constinit std::array<std::atomic<const datatype*>, last_handle - first_handle + 1> predefined_types;
 [[nodiscard, gnu::cold]] const datatype* find_predefined_slowly(std::uintptr_t handle) noexcept;
 
@@ -195,7 +195,7 @@ extern constinit std::array<std::atomic<const datatype*>, last_handle - first_ha
 }
 }  // namespace detail
 
-/// By the value of a handle in MPI's standard ABI; null: no predefined type has it. **Threads**: any.
+/// The predefined type with this handle in MPI's standard ABI; null: no type has it. **Threads**: any.
 [[nodiscard]] inline const datatype* find_predefined(std::uintptr_t handle) noexcept {
   const datatype* const found = detail::find_made(handle);
   return found != nullptr ? found : detail::find_predefined_slowly(handle);

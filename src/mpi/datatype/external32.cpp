@@ -53,7 +53,7 @@ struct number {
   std::size_t bytes;
   std::size_t external_bytes;
   representation is;
-  bool is_long_double;  // of x87
+  bool is_long_double;  // x87's, which has 80 bits
 };
 
 number number_of(const basic& type) noexcept {

@@ -52,7 +52,7 @@ const datatype* find_of_fortran(combiner kind, std::optional<int> digits, std::o
   if (needed_digits < 0 || needed_range < 0) return nullptr;
   const basic* const element = smallest(kind, needed_digits, needed_range);
   if (element == nullptr) return nullptr;
-  static std::mutex& mutex = *new std::mutex;  // of all ranks of the process, to its end
+  static std::mutex& mutex = *new std::mutex;  // all ranks of the process share it, to its end
   static auto& all = *new std::map<std::tuple<combiner, std::optional<int>, std::optional<int>>, datatype_ref>;
   const std::lock_guard locked{mutex};
   datatype_ref& found = all[{kind, digits, range}];

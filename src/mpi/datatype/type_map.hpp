@@ -12,7 +12,7 @@
 
 namespace weft::mpi {
 
-/// From the first byte to the one behind the last.
+/// The first byte, and the one behind the last.
 struct interval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -24,9 +24,9 @@ struct type_map {
   bool is_dense = false;       // the data of any count of copies lie one behind the other; known in a datatype
   bool has_markers = false;    // its bounds were set by a constructor: those of resized, subarray and darray types
   interval markers{};
-  interval extremes{};  // of its data
-  part data{};          // in which basic types that lie side by side are one block
-  part typed{};         // the same with all basic types known; of types with one basic type, this is `data`
+  interval extremes{};  // bounds of the data alone
+  part data{};          // basic types that lie side by side are one block
+  part typed{};         // all basic types stay apart; empty: the type has one basic type, so `data` shows it
 
   [[nodiscard]] std::int64_t size() const noexcept { return data.bytes; }
   [[nodiscard]] std::int64_t lower_bound() const noexcept { return has_markers ? markers.begin : extremes.begin; }

@@ -12,7 +12,7 @@
 
 namespace weft::mpi {
 
-/// Of a process. **Threads**: any, several at once. All functions return an error class.
+/// Properties of a process. **Threads**: any, several at once. All functions return an error class.
 class fortran_properties {
  public:
   /// Only the first call has an effect, of each of both functions. Datatypes of a kind that the info has no size for
@@ -25,9 +25,9 @@ class fortran_properties {
 
  private:
   static constexpr std::size_t bytes_max = 16;
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all that follows
   std::unique_ptr<const info> info_;
-  std::size_t bytes_ = 0;  // of a boolean; 0: not set
+  std::size_t bytes_ = 0;  // the size of a boolean; 0: not set
   std::array<std::byte, bytes_max> true_{};
   std::array<std::byte, bytes_max> false_{};
 };

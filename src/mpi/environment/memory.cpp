@@ -30,7 +30,7 @@ int allocate(MPI_Aint bytes, const info* hints, void* address) noexcept {
   return guarded([&] {
     const std::size_t alignment = alignment_of(hints);
     void* found = nullptr;
-    // At least one byte, so that memory of no bytes has an address, too.
+    // Memory of no bytes has an address, too: so one byte is taken.
     if (posix_memalign(&found, alignment, std::max<std::size_t>(static_cast<std::size_t>(bytes), 1)) != 0)
       return fail(MPI_ERR_NO_MEM, "no memory for %lld bytes", static_cast<long long>(bytes));
     *static_cast<void**>(address) = found;

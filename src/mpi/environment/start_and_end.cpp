@@ -16,7 +16,7 @@
 namespace weft::mpi {
 namespace {
 
-// Of this process, but not of one that it has forked: that is no rank. Not of ranks that are threads.
+// This process, where it is a rank: a process that it forks is none. Ranks that are threads don't set it.
 pid_t process_of_rank = 0;
 
 // A rank that ends without MPI_Finalize would leave others waiting: the launcher ends the job for its exit code.
@@ -45,7 +45,7 @@ int delete_attributes_of_self(rank_state& rank) noexcept {
   return error;
 }
 
-// Of an error of MPI_Finalize. The rank ends also where a handler throws.
+// Raises an error of MPI_Finalize. The rank ends also where a handler throws.
 int raise_at_end(rank_state& rank, communicator* comm, int error) noexcept {
   if (error == program_has_thrown) return error;
   return call_program([&] { return raise(rank, comm, error, "MPI_Finalize"); });
@@ -61,7 +61,7 @@ int end_rank(rank_slot& slot) noexcept {
     drop_exception(result);
     result = raise_at_end(rank, nullptr, error);
   }
-  // Where a peer has died, all operations with it are complete, and nothing is left to wait for.
+  // If a peer has died, all operations with it are complete, and nothing is left to wait for.
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
   delete std::exchange(slot.state, nullptr);

@@ -15,7 +15,7 @@ namespace weft::mpi {
 /// MPI_IDENT, MPI_SIMILAR (another order) or MPI_UNEQUAL.
 [[nodiscard]] int compare(const process_group& a, const process_group& b) noexcept;
 
-/// For each rank in `from` its rank in `to`. `out` has as many elements as `ranks`.
+/// Writes the rank in `to` of each rank in `from`. `out` has as many elements as `ranks`.
 int translate(const group_handle& from, std::span<const int> ranks, const group_handle& to, int* out) noexcept;
 
 }  // namespace weft::mpi

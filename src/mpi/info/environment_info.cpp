@@ -27,8 +27,8 @@ std::vector<std::string> arguments_of_process() {
   return out;
 }
 
-// As the launcher says it. The job itself is not known before MPI_Init and after MPI_Finalize. Ranks that are threads
-// know it by their runtime.
+// The launcher gives the number. The job itself is not known before MPI_Init and after MPI_Finalize. Ranks that are
+// threads know it by their runtime.
 std::string number_of_processes() {
   if (const weft::runtime* const given = current_slot().given) return std::to_string(given->size());
   const auto has = [](const char* name) { return std::getenv(name) != nullptr; };

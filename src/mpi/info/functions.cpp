@@ -15,7 +15,7 @@ namespace {
 
 MPI_Info handle_of(std::unique_ptr<info> made) noexcept { return reinterpret_cast<MPI_Info>(made.release()); }
 
-// As much of a value as a buffer of `bytes` holds, 0 at its end.
+// Copies the part of a value that a buffer of `bytes` holds, with 0 at its end.
 void copy_value_to(char* to, std::size_t bytes, const std::string& value) noexcept {
   const std::size_t length = std::min(value.size(), bytes - 1);
   std::memcpy(to, value.data(), length);

@@ -46,7 +46,7 @@ send_buffer* find_buffer(rank_state& rank, const communicator& comm) noexcept {
   return rank.buffered.of_rank.is_attached() ? &rank.buffered.of_rank : nullptr;
 }
 
-// Of the rank, or of a communicator: null if it has none.
+// The buffer of the rank, or of a communicator; null if it has none.
 send_buffer* find_attached(rank_state& rank, const communicator* comm) noexcept {
   send_buffer* const found = comm == nullptr ? &rank.buffered.of_rank : comm->buffer.get();
   return found != nullptr && found->is_attached() ? found : nullptr;

@@ -10,7 +10,7 @@
 
 namespace weft::mpi {
 
-/// Of a communicator that has a buffer the messages are there, of others in the rank's.
+/// Messages are in the buffer of the communicator if it has one, else in the rank's.
 int send_buffered(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to) noexcept;
 int start_buffered_send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to,
                         MPI_Request* request) noexcept;

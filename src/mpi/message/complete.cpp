@@ -13,7 +13,7 @@
 namespace weft::mpi {
 namespace {
 
-// Of a request that owns something: as all persistent ones do.
+// Completes a request that owns a part: all persistent ones do.
 int complete_owner(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* status) noexcept {
   if (!req.is_active) {
     write_status(status, outcome{});
@@ -35,7 +35,7 @@ int complete_owner(rank_state& rank, MPI_Request& handle, request& req, MPI_Stat
   return error;
 }
 
-// Of a null request: out of line, so that its outcome takes no room on the stack of the others.
+// Completes a null request: out of line, so that its outcome takes no room on the stack of the others.
 [[gnu::noinline]] int complete_null(MPI_Status* status) noexcept {
   write_status(status, outcome{});
   return MPI_SUCCESS;

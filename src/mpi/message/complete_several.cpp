@@ -56,7 +56,7 @@ class errors_of_several {
   void add(int index, int error) noexcept {
     if (error != MPI_SUCCESS && !has_failed_) {
       has_failed_ = true;
-      // For the one line of a handler that ends the job.
+      // A handler that ends the job writes one line, with this text.
       if (error != MPI_ERR_TRUNCATE) fail(error, "operation %d of several: %s", index, text_of(error).meaning);
       for (int before = 0; before < index; ++before) set_error(statuses_, before, MPI_SUCCESS);
     }
@@ -110,7 +110,7 @@ std::optional<int> first_done(const MPI_Request* all, int count, bool& has_activ
   return {};
 }
 
-// The same by a test, which makes progress if need be.
+// Tests for a first request that is done, and makes progress if need be.
 std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int count, bool& has_active) noexcept {
   std::optional<int> found = first_done(all, count, has_active);
   bool has_moved = false;
@@ -122,7 +122,7 @@ std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int
   return found;
 }
 
-// The same after a wait; nothing if none is active.
+// Waits for a first request that is done; nothing if none is active.
 std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count, const char* function) {
   bool has_active = false;
   std::optional<int> found = first_done(all, count, has_active);

@@ -13,8 +13,8 @@ namespace weft::mpi {
 /// `SIDErank 1 with tag 5 in MPI_COMM_WORLD`.
 [[nodiscard]] std::string text_of(const char* side, const envelope& ends, const communicator& comm);
 
-/// For a report of a wait: adds ` for a receive ...`, of the request `subject`, which notes its envelope, unless it is
-/// of another kind.
+/// Adds ` for a receive ...` to the report of a wait, if the request `subject` is a send or a receive, which note their
+/// envelopes.
 void describe_wait(const void* subject, std::string& text);
 
 }  // namespace weft::mpi

@@ -44,7 +44,7 @@ class started_exchange final : public request_part {
     received_.operation = request_operation::followed_receive;
   }
 
-  // After the post of the receive nothing throws: an error of the send is one of the request.
+  // Once the receive is posted nothing throws: an error of the send is one of the request.
   void post(rank_state& rank, const sent_side& sent, const received_side& received) {
     if (received.from.peer == MPI_PROC_NULL) {
       received_.finish(outcome_of_no_process);

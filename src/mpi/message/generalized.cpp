@@ -12,7 +12,7 @@ namespace {
 class generalized final : public request_part {
  public:
   explicit generalized(const generalized_functions& functions) noexcept : functions_{functions} {}
-  // Of a request that the program has freed; else `complete` has called it.
+  // Calls it for a request that the program has freed; for others `complete` has called it.
   ~generalized() override { call_free(); }
 
   void complete(rank_state& /*rank*/, request& /*self*/, outcome& result) noexcept override {
@@ -43,7 +43,7 @@ class generalized final : public request_part {
   generalized_functions functions_;
 };
 
-// Also of a request that the program has freed: the memory of requests stays theirs, and it owns its part still.
+// Finds also a request that the program has freed: the memory of requests stays theirs, and it owns its part still.
 request* find_generalized(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<request*>(handle);

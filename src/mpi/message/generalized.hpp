@@ -17,7 +17,7 @@ struct generalized_functions {
 };
 
 int start_generalized(rank_state& rank, const generalized_functions& functions, MPI_Request* request) noexcept;
-/// By any thread, also after the program has freed the request.
+/// **Threads**: any, also after the program has freed the request.
 int complete_generalized(rank_state& rank, MPI_Request handle) noexcept;
 
 }  // namespace weft::mpi

@@ -39,10 +39,10 @@ class pending_sends {
   weft::device& device_;
   request_signals& signals_;
   std::atomic<std::uint64_t> count_{0};
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards the queues and `has_hook_`
   std::unordered_map<std::uint32_t, queue> queues_;
   bool has_hook_ = false;
-  std::mutex hook_mutex_;  // of the hook, which the function of the hook does not take
+  std::mutex hook_mutex_;  // guards `hook_`; the function of the hook does not take it
   hook hook_;              // its end waits for a call that still runs
 };
 

@@ -11,7 +11,7 @@
 
 namespace weft::mpi {
 
-/// Of synchronous sends.
+/// Synchronous sends complete at this level.
 inline constexpr completion_level when_matched = completion_level::delivered;
 
 inline described_send described(const communicator& comm, const_buffer_ref bytes, envelope to,

@@ -8,7 +8,7 @@
 namespace weft::mpi {
 
 int free_request(rank_state& rank, MPI_Request* handle) noexcept;
-/// Of a receive; of sends it does nothing, as the standard allows (3.8.4).
+/// Cancels a receive. A send is not cancelled, as the standard allows (3.8.4).
 int cancel_request(rank_state& rank, MPI_Request* handle) noexcept;
 int start_request(rank_state& rank, MPI_Request* handle) noexcept;
 int start_requests(rank_state& rank, int count, MPI_Request* all) noexcept;

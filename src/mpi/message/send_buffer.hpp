@@ -31,7 +31,7 @@ class send_buffer {
   [[nodiscard]] bool is_attached() const noexcept;
   /// `address` may be MPI_BUFFER_AUTOMATIC. Returns an error class.
   int attach(void* address, std::size_t bytes) noexcept;
-  /// Of a buffer without messages. Returns its address, and its bytes.
+  /// Detaches a buffer without messages. Returns its address, and its bytes.
   std::pair<void*, std::size_t> detach() noexcept;
 
   /// Room for a message of `bytes` bytes; none: the buffer is full. **Errors**: `std::bad_alloc`.
@@ -53,11 +53,11 @@ class send_buffer {
   };
   [[nodiscard]] std::optional<std::size_t> find_room(std::size_t bytes) const noexcept;
 
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards all that follows
   std::byte* address_ = nullptr;
   std::size_t bytes_ = 0;
   std::map<std::size_t, std::size_t> used_;  // ends of messages, by their beginnings; not of an automatic buffer
-  std::size_t behind_last_ = 0;              // where the message ends that came last
+  std::size_t behind_last_ = 0;              // the end of the newest message
   std::deque<batch> batches_;                // the last one takes new messages
   std::uint64_t first_batch_ = 0;            // the number of the first of them
 };

@@ -36,7 +36,7 @@ struct attribute {
   void* value;
 };
 
-/// Those of an object, in the order in which they were set.
+/// The attributes of an object, in the order in which they were set.
 template <class Handle>
 using attribute_list = std::vector<attribute<Handle>>;
 
@@ -57,18 +57,17 @@ class attribute_keys {
   int get(const attribute_list<Handle>& list, int number, void* value, int* flag) noexcept;
   int erase(attribute_list<Handle>& list, Handle handle, int number) noexcept;
 
-  /// To an object that is made of another one. If a user's function fails, `to` has none.
+  /// Copies attributes to an object that is made of another one. If a user's function fails, `to` has none.
   int copy(const attribute_list<Handle>& list, Handle handle, attribute_list<Handle>& to, Handle copied) noexcept;
   [[nodiscard]] bool has_any(const attribute_list<Handle>& list) noexcept;
-  /// Before the object ends: the attribute that was set last is deleted first. Attributes that callbacks set meanwhile
-  /// stay.
+  /// Deletes the attributes of an object that ends, the newest first. Attributes that callbacks set meanwhile stay.
   int erase_all(attribute_list<Handle>& list, Handle handle) noexcept;
 
  private:
   using key_reference = std::shared_ptr<const attribute_key<Handle>>;
   int erase(attribute_list<Handle>& list, Handle handle, const attribute<Handle>& entry) noexcept;
 
-  std::mutex mutex_;  // of all that follows, and of all lists
+  std::mutex mutex_;  // guards all that follows, and all lists
   int next_;
   std::unordered_map<int, key_reference> keys_;
 };
@@ -86,12 +85,12 @@ struct predefined_attributes {
   int universe_size;
 };
 
-/// Of a rank.
+/// The attributes of a rank.
 struct rank_attributes {
   attribute_keys<MPI_Comm> of_communicators{0x1000};
   attribute_keys<MPI_Datatype> of_datatypes{0x4000'0000};  // no key is one of both
   predefined_attributes predefined{};
-  std::mutex mutex{};  // of the following
+  std::mutex mutex{};  // guards `lists_of_datatypes`
   // All ranks of a process use the predefined types, so a type itself has none.
   std::unordered_map<const datatype*, attribute_list<MPI_Datatype>> lists_of_datatypes{};
 };
@@ -103,11 +102,13 @@ int set_attribute(rank_state& rank, const datatype& type, int key, void* value) 
 int get_attribute(rank_state& rank, const datatype& type, int key, void* value, int* flag) noexcept;
 int delete_attribute(rank_state& rank, const datatype& type, int key) noexcept;
 
-/// Of a duplicate. If a user's function fails, its error code is returned, and `to` has no attributes.
+/// Copies the attributes of a duplicate. If a user's function fails, its error code is returned, and `to` has no
+/// attributes.
 int copy_attributes(rank_state& rank, communicator& from, communicator& to) noexcept;
 int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) noexcept;
 [[nodiscard]] bool has_attributes(rank_state& rank, const communicator& comm) noexcept;
-/// Before a handle is freed. If a user's function fails, its error code is returned: the handle is not to be freed.
+/// Deletes the attributes of an object whose handle is about to be freed. If a user's function fails, its error code is
+/// returned: the handle is not to be freed.
 int delete_attributes(rank_state& rank, communicator& comm) noexcept;
 int delete_attributes(rank_state& rank, const datatype& type) noexcept;
 

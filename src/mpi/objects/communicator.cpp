@@ -20,7 +20,7 @@ communicator::communicator(weft::runtime& runtime, communicator_parts parts)
       name{std::move(parts.name)} {}
 
 namespace {
-std::mutex names;  // of all communicators: a thread may set one while others ask for it
+std::mutex names;  // guards names of all communicators: a thread may set one while others ask for it
 }
 
 void set_name_of(communicator& comm, std::string name) noexcept {

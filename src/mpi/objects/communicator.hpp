@@ -25,10 +25,10 @@ class send_buffer;
 /// The parts of a communicator, on which its members agree before they make it.
 struct communicator_parts {
   std::uint32_t context;   // the id of its engine, one number at all members
-  weft::group members;     // in which its collectives run
-  shared_group local;      // as MPI shows it
+  weft::group members;     // its collectives run here
+  shared_group local;      // the group that MPI shows
   bool is_ordered = true;  // false: the program needs no order, and uses no wildcards
-  std::string name{};      // as programs give it
+  std::string name{};      // the program's, or empty
 };
 
 struct communicator {
@@ -44,7 +44,7 @@ struct communicator {
     return static_cast<int>(is_whole_job ? world : local->member(world).value_or(0));
   }
 
-  /// Of a request that refers to it, until the request has been given back. Blocking calls need none: their caller
+  /// A request that refers to it holds a reference until it is released. Blocking calls need none: their caller
   /// has the handle. **Threads**: any, also inside progress.
   void add_reference() noexcept { life.add_reference(); }
   void remove_reference() noexcept { life.remove_reference(*this); }
@@ -63,7 +63,7 @@ struct communicator {
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;
-  std::shared_ptr<send_buffer> buffer{};  // of buffered sends; null: never attached
+  std::shared_ptr<send_buffer> buffer{};  // holds buffered sends; null: never attached
 };
 
 /// The name of a communicator, or its ranks of MPI_COMM_WORLD. **Threads**: any.

@@ -21,13 +21,13 @@ class communicator_registry {
   communicator_registry& operator=(const communicator_registry&) = delete;
   ~communicator_registry();
 
-  /// From now on reports of a rank in which nothing moves use the names of this rank's communicators.
+  /// Reports of a rank in which nothing moves use the names of this rank's communicators from now on.
   void name_in_reports(rank_state& rank) { names_.emplace(rank); }
   /// Keeps a new communicator, whose handle is its one reference. **Errors**: `std::bad_alloc`.
   communicator& add(std::unique_ptr<communicator> made);
   /// Destroys communicators without references. Not inside progress.
   void destroy_ended() noexcept;
-  /// In which the members of a group agree on a communicator without the others (`agree_in_group`).
+  /// The engine in which the members of a group agree on a communicator without the others (`agree_in_group`).
   [[nodiscard]] const weft::matching_engine& agreements() const noexcept { return agreements_; }
   /// Calls `visit(const communicator&)` for that of this engine, if there is one; none ends meanwhile.
   template <class Visit>

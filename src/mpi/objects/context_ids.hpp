@@ -51,7 +51,7 @@ class context_ids {
   };
   struct stream_state {
     block ids;
-    std::uint32_t block_size = 0;  // of its last one
+    std::uint32_t block_size = 0;  // the size of its newest block
     std::uint64_t last_use = 0;
   };
 
@@ -61,7 +61,7 @@ class context_ids {
 
   std::mutex mutex_;
   block unused_;             // ids that no stream has had
-  std::vector<block> left_;  // of streams that were dropped, and ids that were given back
+  std::vector<block> left_;  // the rest of dropped streams' blocks, and released ids
   std::unordered_map<context_stream, stream_state> streams_;
   std::uint64_t uses_ = 0;
 };

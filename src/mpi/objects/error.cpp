@@ -18,15 +18,16 @@
 namespace weft::mpi {
 namespace {
 
-// Of the function that the calling thread runs, which notes a reason and raises the error without a wait between.
+// The failure of the function that the calling thread runs. It notes a reason and raises the error without a wait
+// between.
 struct failure_note {
   std::array<char, 600> text{};
   communicator* comm = nullptr;
-  int request_error = MPI_SUCCESS;  // of a request of `in`
+  int request_error = MPI_SUCCESS;  // the class of a request's error
 };
-thread_local failure_note note;  // of the thread
+thread_local failure_note note;  // a note of the thread
 
-// Where another process has ended, its launcher or that process has said why, and the launcher ends this one. If it
+// If another process has ended, its launcher or that process has said why, and the launcher ends this one. If it
 // does not, the first rank to wait long enough says that there was an end.
 void wait_for_launcher(std::uint32_t rank) noexcept {
   std::this_thread::sleep_for(std::chrono::milliseconds{700 + 100 * (rank % 16)});

@@ -12,14 +12,14 @@ struct rank_state;
 
 /// Notes the reason for which the calling thread's function fails. Returns `error_class`.
 [[gnu::cold, gnu::format(printf, 2, 3)]] int fail(int error_class, const char* format, ...) noexcept;
-/// The same where the communicator is not an argument of the function, as of a request. A function that returns
+/// Notes also the communicator, where it is not an argument of the function but a request's. A function that returns
 /// MPI_ERR_IN_STATUS calls its error handler with this class.
 [[gnu::cold]] int fail_in(communicator& comm, int error_class) noexcept;
 [[gnu::cold]] int fail_unsupported() noexcept;
-/// Of a function that may not be called before MPI_Init or after MPI_Finalize.
+/// The failure of a call before MPI_Init or after MPI_Finalize.
 [[gnu::cold]] int fail_outside() noexcept;
 [[gnu::cold]] int fail_by(const weft::error& thrown) noexcept;
-/// By the exception that is handled now.
+/// Notes the text of the exception that is handled now.
 [[gnu::cold]] int fail_by_exception() noexcept;
 
 /// The class of an error with which an operation completes.
@@ -36,15 +36,15 @@ struct class_text {
 /// **Errors**: the handler's exceptions. If `error` is `program_has_thrown`, it calls none, and throws the kept
 /// exception.
 [[gnu::cold]] int raise(rank_state& rank, communicator* comm, int error, const char* function);
-/// The same for functions of files, by the handler of MPI_FILE_NULL, which returns errors until the program sets
+/// Raises an error of a function of files, by the handler of MPI_FILE_NULL, which returns errors until the program sets
 /// another one.
 [[gnu::cold]] int raise_of_files(rank_state& rank, int error, const char* function);
-/// The same for a function that has the handler as an argument, and whose objects are null. **Errors**: the handler's
-/// exceptions; ends the process where the handler is fatal, or is none.
+/// Raises an error of a function that has the handler as an argument, and whose objects are null. **Errors**: the
+/// handler's exceptions; ends the process where the handler is fatal, or is none.
 [[gnu::cold]] int raise_by(MPI_Errhandler handler, int error, const char* function);
-/// Where there is no rank, and so no error handler: ends the process.
+/// Raises an error where there is no rank, and so no error handler: ends the process.
 [[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
-/// Of a function that may be called at any time: `rank` is null where there is none.
+/// Raises an error of a function that may be called at any time: `rank` is null where there is none.
 [[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function);
 
 int set_error_handler(communicator& comm, MPI_Errhandler handler) noexcept;
@@ -52,7 +52,7 @@ int get_error_handler(const communicator& comm, MPI_Errhandler* handler) noexcep
 /// MPI_Comm_call_errhandler, which succeeds if the handler returns. **Errors**: the handler's exceptions.
 int call_error_handler(rank_state& rank, communicator& comm, int code);
 
-/// Of MPI_FILE_NULL: there are no other files.
+/// The error handler of MPI_FILE_NULL: there are no other files.
 int set_error_handler_of_files(rank_state& rank, MPI_File file, MPI_Errhandler handler) noexcept;
 int get_error_handler_of_files(const rank_state& rank, MPI_File file, MPI_Errhandler* handler) noexcept;
 int call_error_handler_of_files(rank_state& rank, MPI_File file, int code);  // **Errors**: the handler's exceptions

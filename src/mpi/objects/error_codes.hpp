@@ -10,7 +10,7 @@
 
 namespace weft::mpi {
 
-/// Those of a process, which lives longer than its rank: they may be added before MPI_Init, and used after
+/// The codes of a process, which lives longer than its rank: they may be added before MPI_Init, and used after
 /// MPI_Finalize. Numbers follow MPI_ERR_LASTCODE, in the order of the calls, so that ranks that add in one order have
 /// equal numbers. A number that is removed is not used again.
 ///
@@ -20,15 +20,15 @@ class error_codes {
   int add_class(int* added) noexcept;
   int add_code(int error_class, int* added) noexcept;
   int add_text(int code, const char* text) noexcept;
-  /// Of a class without codes, and without a text.
+  /// Removes a class without codes, and without a text.
   int remove_class(int error_class) noexcept;
-  /// Of a code without a text.
+  /// Removes a code without a text.
   int remove_code(int code) noexcept;
   int remove_text(int code) noexcept;
 
-  /// Also of predefined codes, which are classes.
+  /// Finds also predefined codes, which are classes.
   int find_class(int code, int* error_class) noexcept;
-  /// At most MPI_MAX_ERROR_STRING characters with the last one, which is 0. Empty where a user has added none.
+  /// Copies at most MPI_MAX_ERROR_STRING characters with the last one, which is 0. No text was added: it is empty.
   int copy_text(int code, char* text, int* length) noexcept;
 
   /// The attribute MPI_LASTUSEDCODE: it changes with each addition.
@@ -37,7 +37,7 @@ class error_codes {
  private:
   struct entry {
     int error_class = 0;  // 0: removed; its own number: it is a class
-    int codes = 0;        // of a class: its codes which are not removed
+    int codes = 0;        // counts the codes of a class that are not removed
     bool has_text = false;
     std::string text{};
   };
@@ -45,7 +45,7 @@ class error_codes {
   int add(int error_class, int* added);
   [[nodiscard]] bool is_class(int code) noexcept;
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all that follows
   std::vector<entry> entries_;
   int last_used_ = MPI_ERR_LASTCODE;
 };

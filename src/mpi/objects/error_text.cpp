@@ -12,7 +12,7 @@ struct entry {
   class_text text;
 };
 
-// In the order of their values.
+// Entries stand in the order of their values.
 constexpr std::array entries{
     entry{MPI_SUCCESS, {"MPI_SUCCESS", "no error"}},
     entry{MPI_ERR_BUFFER, {"MPI_ERR_BUFFER", "the buffer is not valid"}},

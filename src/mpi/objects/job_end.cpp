@@ -42,7 +42,7 @@ bool start_watch(int exit_code) noexcept {
   late_exit_code = exit_code;
   sigset_t all, before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // for the new thread, too: it runs no handler of the program
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits it, and runs no handler of the program
   const int made = ::clone(end_late, stack_of_watch.data() + stack_of_watch.size(),
                            CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -98,10 +98,10 @@ void end_job(int exit_code, const char* format, ...) noexcept {
   pid_t first = 0;
   // [hint] Carries nothing but the number.
   if (!ending_thread.compare_exchange_strong(first, me, std::memory_order_relaxed)) {
-    // From a signal handler, or a stream of the program's own: this is the thread that would go on.
+    // The call is in a signal handler, or in a stream of the program's own: this is the thread that would go on.
     if (first != me) {
       ::nanosleep(&time_max, nullptr);
-      ::nanosleep(&time_max, nullptr);  // where the other one is a thread of the parent, this process is not ended yet
+      ::nanosleep(&time_max, nullptr);  // the other one may be a thread of the parent: this process is not ended yet
     }
     std::_Exit(code);
   }

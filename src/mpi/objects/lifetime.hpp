@@ -31,8 +31,8 @@ class lifetime {
 
   std::atomic<std::uint32_t> references_{1};  // the first one is the handle's
   communicator_registry* registry_ = nullptr;
-  std::size_t index_ = 0;               // where it is kept
-  communicator* next_ended_ = nullptr;  // of the next one that waits for its destruction
+  std::size_t index_ = 0;               // its place in the registry
+  communicator* next_ended_ = nullptr;  // links communicators that wait for their destruction
 };
 
 }  // namespace weft::mpi

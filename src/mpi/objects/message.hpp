@@ -29,11 +29,11 @@ struct message {
   object_kind kind = object_kind::message;
   communicator& comm;
   weft::matched_message matched;
-  message* before = nullptr;  // in `matched_messages`
+  message* before = nullptr;  // neighbours in `matched_messages`
   message* behind = nullptr;
 };
 
-/// Those of a rank. **Threads**: any.
+/// The matched messages of a rank. **Threads**: any.
 class matched_messages {
  public:
   matched_messages() = default;
@@ -80,7 +80,7 @@ class matched_messages {
 [[nodiscard]] inline MPI_Message handle_of(message& message) noexcept {
   return reinterpret_cast<MPI_Message>(&message);
 }
-/// As its receiver sees it. It has not been received.
+/// The envelope of a message that has not been received.
 [[nodiscard]] inline envelope envelope_of(const message& message) noexcept {
   return {message.comm.member(message.matched.source()), static_cast<int>(message.matched.tag())};
 }

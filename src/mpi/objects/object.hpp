@@ -11,7 +11,7 @@ enum class object_kind : std::uint32_t {
   freed = 0xdead'0bce,
   datatype = 0x7479'7065,
   communicator = 0x636f'6d6d,
-  pending_communicator = 0x7065'6e64,  // of MPI_Comm_idup, before its request is complete
+  pending_communicator = 0x7065'6e64,  // MPI_Comm_idup makes it, until its request is complete
   request = 0x7265'7175,
   error_handler = 0x6572'7268,
   info = 0x696e'666f,

@@ -64,7 +64,7 @@ class operation_ref {
   return found->kind_ == object_kind::operation ? found : nullptr;
 }
 
-/// Of a type of Fortran that was found by its digits, or that has a default kind.
+/// Finds the reduction of a type of Fortran that was found by its digits, or that has a default kind.
 [[nodiscard, gnu::cold]] const weft::reduction* find_reduction_of_fortran(MPI_Op op, const datatype& type) noexcept;
 /// How a predefined operation combines elements of `type`; null if it is not predefined, or does not take them.
 [[nodiscard]] inline const weft::reduction* find_reduction(MPI_Op op, const datatype& type) noexcept {

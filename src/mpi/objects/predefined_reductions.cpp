@@ -74,7 +74,7 @@ constexpr void no_operation(row& /*to*/) noexcept {}
 
 struct type_handles {
   void (*fill)(row& to) noexcept;
-  std::array<std::uint16_t, 8> handles;  // those behind the last are 0
+  std::array<std::uint16_t, 8> handles;  // 0 fills the rest
 };
 constexpr type_handles table[] = {
     {no_operation, {}},

@@ -31,7 +31,7 @@ extern const reduction_row* const reduction_rows;
   return found.combine != nullptr ? &found : nullptr;
 }
 
-/// The same for a pair of two numbers of the predefined type with handle `number`, as MPI_2INTEGER is one.
+/// Finds the reduction of a pair of two numbers of the predefined type with handle `number`, as MPI_2INTEGER is one.
 [[nodiscard]] const weft::reduction* find_reduction_of_pair(std::uintptr_t operation, std::uintptr_t number) noexcept;
 
 }  // namespace weft::mpi

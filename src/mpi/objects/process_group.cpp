@@ -44,7 +44,7 @@ process_group::process_group(std::vector<std::uint32_t> ranks)
 std::optional<std::uint32_t> process_group::member(std::uint32_t world) const noexcept {
   if (counts_from_zero_) return world < size() ? std::optional{world} : std::nullopt;
   if (!by_rank_.empty()) {
-    const std::uint32_t index = world - lowest_;  // of a lower rank a very large number
+    const std::uint32_t index = world - lowest_;  // a lower rank gives a very large number
     if (index >= by_rank_.size() || by_rank_[index] == 0) return std::nullopt;
     return by_rank_[index] - 1;
   }

@@ -9,7 +9,7 @@
 namespace weft::mpi {
 namespace {
 
-// Of the thread: an exception for each function of MPI that it is in, the innermost one last.
+// An exception for each open function of the thread, the innermost one last.
 thread_local std::vector<std::exception_ptr> kept;
 
 }  // namespace

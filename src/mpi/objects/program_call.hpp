@@ -13,7 +13,7 @@ inline constexpr int program_has_thrown = -0x7f00'0001;
 /// Throws the exception that was kept last. Nothing, if there is none: the program's function itself has returned the
 /// code.
 [[gnu::cold]] void throw_kept_exception();
-/// Of a code that no entry point returns: its exception, if it has one, is dropped.
+/// Drops the exception of a code that no entry point returns, if it has one.
 [[gnu::cold]] void drop_exception(int code) noexcept;
 
 /// Calls `function`, which calls a function of the program and returns its code.

@@ -43,7 +43,7 @@ communicator_parts self_of(weft::runtime& runtime) {
 
 namespace detail {
 constinit rank_slot process_slot;
-// Of the thread.
+// The state of the thread.
 [[gnu::tls_model("initial-exec")]] constinit thread_local thread_state this_thread;
 }  // namespace detail
 

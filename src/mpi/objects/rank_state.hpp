@@ -24,11 +24,11 @@
 
 namespace weft::mpi {
 
-/// From MPI_Init to MPI_Finalize. The order of its members is that in which they are made.
+/// The state of a rank, between MPI_Init and MPI_Finalize. Its members are made in their order.
 struct rank_state {
   explicit rank_state(mpi::session started);
 
-  mpi::session session;  // of MPI_Init
+  mpi::session session;  // MPI_Init has started it
   weft::runtime& runtime;
   weft::device& device;
   request_signals signals;
@@ -46,7 +46,7 @@ struct rank_state {
   error_handler_slot error_handler_of_files{MPI_ERRORS_RETURN};
 };
 
-/// Of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
+/// The rank of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
 struct rank_slot {
   weft::runtime* given = nullptr;  // the runtime that MPI_Init takes instead of making one
   rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
@@ -64,7 +64,7 @@ struct thread_state {
   rank_slot* slot = nullptr;  // null but where ranks are threads
   weft::detail::test_loop tests;
 };
-/// Of the thread. In the static block, so that it costs one load.
+/// It is in the static block of the thread, so that it costs one load.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local thread_state this_thread;
 }  // namespace detail
 

@@ -24,9 +24,9 @@ struct request;
 enum class request_operation : std::uint8_t {
   send,
   receive,        ///< its status has a source, a tag and bytes
-  collective,     ///< also any other with an empty status
+  collective,     ///< any operation with an empty status
   generalized,    ///< the program completes it
-  followed_send,  ///< of a `followed_request`
+  followed_send,  ///< the request is a `followed_request`
   followed_receive,
 };
 
@@ -85,7 +85,7 @@ struct request {
   /// Ends an operation that has no record. If another thread may sleep in a wait for it, the caller calls
   /// `request_signals::wake` next, also in a hook: progress wakes threads for signals alone.
   void finish(const outcome& final_result) noexcept;
-  /// The same where the result is set.
+  /// Ends an operation whose result is set.
   void end() noexcept;
   [[nodiscard]] bool is_done() const noexcept {
     // [request.done] acquire <- [request.finish]: the result.
@@ -106,11 +106,11 @@ struct request {
   communicator* comm = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
   union {
-    described_send send;  // of a send; set before its post, as blocking calls pay for each word
-    envelope wanted;      // of a receive with a handle
+    described_send send;  // a send's; set before its post, as blocking calls pay for each word
+    envelope wanted;      // set for a receive with a handle
   };
-  std::uint64_t ticket = 0;       // of a receive that was posted, for MPI_Cancel
-  request* next = nullptr;        // in the pool, or among sends that are not posted
+  std::uint64_t ticket = 0;       // a posted receive's, for MPI_Cancel
+  request* next = nullptr;        // links requests in the pool, or pending sends
   request_part* owned = nullptr;  // ends with `request_pool::release`; a request outside of the pool owns none
 };
 

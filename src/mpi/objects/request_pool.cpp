@@ -15,7 +15,7 @@ void end_owned(request& req) noexcept { delete std::exchange(req.owned, nullptr)
 }  // namespace
 
 request_pool::~request_pool() {
-  // Also of persistent requests that the program has not freed.
+  // Persistent requests that the program has not freed own a part, too.
   for (const auto& block : blocks_) {
     for (std::size_t index = 0; index < block_requests; ++index) {
       if (block[index].is_done()) end_owned(block[index]);

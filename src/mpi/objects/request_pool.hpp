@@ -33,7 +33,7 @@ class request_pool {
   [[nodiscard]] request& acquire(communicator* comm, request_operation operation);
   /// Whether several threads use it at a time: then `try_acquire` may not be called.
   [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
-  /// The same in a fast path, but without the reference to the communicator. Null: it takes memory.
+  /// Acquires a request in a fast path, without the reference to the communicator. Null: it takes memory.
   [[nodiscard]] request* try_acquire(communicator& comm, request_operation operation) noexcept {
     request* const out = free_;
     if (out == nullptr) [[unlikely]]
@@ -67,7 +67,7 @@ class request_pool {
   /// that the program has to complete.
   std::size_t release_done() noexcept;
 
-  // At the end of the rank, when the program calls nothing else:
+  // The functions below are called when a rank ends, and the program calls nothing else:
 
   /// Calls `visit(request)` for each that is under way, and frees it. **Errors**: `std::bad_alloc`; those of `visit`.
   template <class Visit>
@@ -92,11 +92,11 @@ class request_pool {
   [[nodiscard]] request* unlink_done() noexcept;
   [[nodiscard]] std::unique_lock<std::mutex> lock();
 
-  const bool is_shared_;  // by several threads at a time
-  std::mutex mutex_;      // of all that follows
+  const bool is_shared_;  // several threads use it at a time
+  std::mutex mutex_;      // guards all that follows
   request* free_ = nullptr;
   request sent_;
-  std::vector<request*> freed_;  // by the program, before they were done
+  std::vector<request*> freed_;  // the program freed them before they were done
   std::size_t look_at_ = 64;     // so many freed ones: a free looks for done ones
   std::vector<std::unique_ptr<request[]>> blocks_;
 };

@@ -13,7 +13,7 @@ namespace weft::mpi {
 /// runtime, which ends with the last of them.
 struct session {
   std::shared_ptr<weft::runtime> runtime;
-  int thread_level;  // as MPI_THREAD_SINGLE
+  int thread_level;  // a value such as MPI_THREAD_SINGLE
   std::thread::id main_thread = std::this_thread::get_id();
 };
 

@@ -16,12 +16,12 @@ struct outcome {
   bool is_cancelled = false;
   std::uint64_t bytes = 0;
 };
-/// Of a receive from MPI_PROC_NULL.
+/// The outcome of a receive from MPI_PROC_NULL.
 inline constexpr outcome outcome_of_no_process{.source = MPI_PROC_NULL};
 
 /// Writes a status, but for its field MPI_ERROR, which most functions leave as it is. It may be MPI_STATUS_IGNORE.
 void write_status(MPI_Status* to, const outcome& from) noexcept;
-/// For the early return of a function whose peer is MPI_PROC_NULL.
+/// Writes the status of a function whose peer is MPI_PROC_NULL, which returns early.
 int write_no_process(MPI_Status* to) noexcept;
 /// The result that a status shows, without an error.
 [[nodiscard]] outcome outcome_of(const MPI_Status& status) noexcept;

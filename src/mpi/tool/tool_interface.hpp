@@ -10,8 +10,8 @@
 
 namespace weft::mpi {
 
-/// Of a process, whether MPI is initialized or not. **Threads**: any, concurrently. All functions return an
-/// error code of MPI_T, for which no error handler is called.
+/// The tool interface of a process, whether MPI is initialized or not. **Threads**: any, concurrently. All functions
+/// return an error code of MPI_T, for which no error handler is called.
 class tool_interface {
  public:
   /// Each call is undone by one of `finalize`.
@@ -20,7 +20,7 @@ class tool_interface {
 
   /// How many there are of a kind: none.
   int get_number(int* number) noexcept;
-  /// Of a function with an index, a name, or a handle: there is none that is right.
+  /// Refuses an index, a name, or a handle: there is none that is right.
   int refuse_index() noexcept { return refuse(MPI_T_ERR_INVALID_INDEX); }
   int refuse_name(const char* name) noexcept {
     return refuse(name != nullptr ? MPI_T_ERR_INVALID_NAME : MPI_T_ERR_INVALID);
@@ -29,11 +29,11 @@ class tool_interface {
 
   int create_session(MPI_T_pvar_session* made) noexcept;
   int free_session(MPI_T_pvar_session* session) noexcept;
-  /// Of a function with a session and an index.
+  /// Refuses an index in a session.
   int refuse_index(MPI_T_pvar_session session) noexcept { return refuse(session, MPI_T_ERR_INVALID_INDEX); }
-  /// Of a function with a session and a handle.
+  /// Refuses a handle of a session.
   int refuse_handle(MPI_T_pvar_session session) noexcept { return refuse(session, MPI_T_ERR_INVALID_HANDLE); }
-  /// Of a function that also takes all handles of the session: it has none, so nothing is done.
+  /// Accepts MPI_T_PVAR_ALL_HANDLES: the session has none, so nothing is done.
   int accept_all_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle) noexcept {
     return refuse(session, handle == MPI_T_PVAR_ALL_HANDLES ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE);
   }
@@ -45,7 +45,7 @@ class tool_interface {
   using list = std::vector<std::unique_ptr<session_object>>;
   [[nodiscard]] list::iterator find(MPI_T_pvar_session session) noexcept;
 
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all that follows
   int uses_ = 0;
   list sessions_;
 };

@@ -6,7 +6,7 @@
 namespace weft::mpi {
 namespace {
 
-// The coordinate in a periodic axis.
+// The coordinate in a periodic dimension.
 int wrapped(std::int64_t coordinate, int length) noexcept {
   const auto out = static_cast<int>(coordinate % length);
   return out < 0 ? out + length : out;

@@ -14,7 +14,7 @@ namespace weft::mpi {
 class cartesian {
  public:
   struct dimension {
-    int length;  // at least 1
+    int length;  // 1 or more
     bool is_periodic;
   };
   /// All lengths together are below 2^31.
@@ -33,7 +33,7 @@ class cartesian {
 
  private:
   std::vector<dimension> dimensions_;
-  std::vector<int> strides_;  // from one rank to the next in a dimension
+  std::vector<int> strides_;  // ranks between neighbours in each dimension
   int size_ = 1;
 };
 

@@ -11,7 +11,7 @@ struct rank_state;
 
 /// A grid as programs describe it.
 struct described_grid {
-  int count;  // of dimensions
+  int count;  // dimensions
   const int* lengths;
   const int* are_periodic;
 };

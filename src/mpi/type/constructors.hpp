@@ -28,7 +28,7 @@ int construct(MPI_Datatype* to, Make* make, Arguments... arguments) noexcept {
 
 int type_struct(MPI_Count count, number_list block_lengths, number_list displacements, const MPI_Datatype* types,
                 width form, MPI_Datatype* to) noexcept;
-/// With copies of the attributes.
+/// The duplicate has copies of the attributes.
 int type_dup(rank_state& rank, const datatype& old, MPI_Datatype* to) noexcept;
 int type_commit(const MPI_Datatype* handle) noexcept;
 /// The type lives on in types and operations that use it.

@@ -13,14 +13,14 @@ namespace weft::mpi {
 
 struct rank_state;
 
-/// Of a rank. **Threads**: any.
+/// The names that a rank gives to types. **Threads**: any.
 class type_names {
  public:
   int set(const datatype& type, const char* name) noexcept;
   int get(const datatype& type, char* name, int* length) noexcept;
 
  private:
-  std::mutex mutex_;  // of names of derived types, too
+  std::mutex mutex_;  // guards names of derived types, too
   // Predefined types are of all ranks of a process; so the names that a rank gives them are here.
   std::map<const datatype*, std::string> of_predefined_;
 };

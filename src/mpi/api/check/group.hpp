@@ -13,7 +13,7 @@ inline int is_group(const group_handle* found) noexcept {
   return found != nullptr ? MPI_SUCCESS : fail(MPI_ERR_GROUP, "it is no group");
 }
 
-/// Of a list's elements.
+/// The count of a list's elements is not negative.
 inline int is_length(int count) noexcept {
   return count >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "a list of %d elements", count);
 }

@@ -45,7 +45,7 @@ inline int is_buffer(const void* address, MPI_Count count, const datatype* type)
   return is_buffer_after_all(address, count, type);
 }
 
-/// The same where a collective takes MPI_IN_PLACE, too.
+/// A buffer of a collective, which may also be MPI_IN_PLACE.
 inline int is_buffer_or_in_place(const void* address, MPI_Count count, const datatype* type) noexcept {
   return address == MPI_IN_PLACE ? MPI_SUCCESS : is_buffer(address, count, type);
 }
