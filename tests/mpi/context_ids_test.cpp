@@ -32,9 +32,9 @@ TEST(mpi_context_ids, of_all_ranks_differ_and_leave_the_predefined_ones_out) {
 TEST(mpi_context_ids, are_given_again_only_if_nobody_has_used_them) {
   context_ids ids{2, 3};
   const std::uint32_t a = ids.take(one), b = ids.take(one), c = ids.take(one);
-  ids.give_back(c, one);
+  ids.release(c, one);
   EXPECT_EQ(ids.take(one), c);
-  ids.give_back(a, one);
+  ids.release(a, one);
   std::set<std::uint32_t> later{b, c};
   for (int count = 0; count < 100; ++count) EXPECT_TRUE(later.insert(ids.take(one)).second);
   EXPECT_TRUE(later.contains(a)) << "at the end of the stream's block";

@@ -47,7 +47,7 @@ namespace weft::mpi {
 
 /// Writes the result of a function that cannot fail.
 template <class To, class From>
-int give(To* to, From value) noexcept {
+int write_result(To* to, From value) noexcept {
   *to = static_cast<To>(value);
   return MPI_SUCCESS;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of arguments: each returns MPI_SUCCESS or an error class. checks.tsv says which arguments they are for.
+// Checks of arguments: each returns an error class, `success` where the argument is right. checks.tsv says which
+// arguments they are for.
 #pragma once
 
 #include "mpi.h"
@@ -10,59 +11,62 @@
 
 namespace weft::mpi::check {
 
-inline int is_communicator(const communicator* found) noexcept {
+inline error_class comm(const communicator* found) noexcept {
   if (found != nullptr) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_COMM, "it is no communicator");
+    return error_class::success;
+  return error_class{fail(MPI_ERR_COMM, "it is no communicator")};
 }
 
-inline int is_count(MPI_Count count) noexcept {
+inline error_class count(MPI_Count count) noexcept {
   if (count >= 0) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count));
+    return error_class::success;
+  return error_class{fail(MPI_ERR_COUNT, "count %lld", static_cast<long long>(count))};
 }
 
-inline int is_destination(const communicator& comm, int rank) noexcept {
+inline error_class destination(const communicator& comm, int rank) noexcept {
   if (static_cast<unsigned>(rank) < comm.size || rank == MPI_PROC_NULL) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "destination %d in a communicator of %u rank%s", rank, comm.size,
-              comm.size == 1 ? "" : "s");
+    return error_class::success;
+  return error_class{
+      fail(MPI_ERR_RANK, "destination %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s")};
 }
 
-inline int is_source(const communicator& comm, int rank) noexcept {
+inline error_class source(const communicator& comm, int rank) noexcept {
   if (static_cast<unsigned>(rank) < comm.size || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "source %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
+    return error_class::success;
+  return error_class{
+      fail(MPI_ERR_RANK, "source %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s")};
 }
 
-inline int is_root(const communicator& comm, int rank) noexcept {
+inline error_class root(const communicator& comm, int rank) noexcept {
   if (static_cast<unsigned>(rank) < comm.size) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ROOT, "root %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
+    return error_class::success;
+  return error_class{
+      fail(MPI_ERR_ROOT, "root %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s")};
 }
 
-inline int is_tag_of_send(int tag) noexcept {
+inline error_class send_tag(int tag) noexcept {
   if (tag >= 0) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_TAG, "tag %d", tag);
+    return error_class::success;
+  return error_class{fail(MPI_ERR_TAG, "tag %d", tag)};
 }
 
-inline int is_tag_of_receive(int tag) noexcept {
+inline error_class receive_tag(int tag) noexcept {
   if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_TAG, "tag %d", tag);
+    return error_class::success;
+  return error_class{fail(MPI_ERR_TAG, "tag %d", tag)};
 }
 
-inline int is_operation(MPI_Op op, const datatype& type) noexcept {
+inline error_class op(MPI_Op op, const datatype& type) noexcept {
   if (find_reduction(op, type) != nullptr || find_operation(op) != nullptr) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_OP, "operation %p on datatype %s", static_cast<const void*>(op), type.name().c_str());
+    return error_class::success;
+  return error_class{
+      fail(MPI_ERR_OP, "operation %p on datatype %s", static_cast<const void*>(op), type.name().c_str())};
 }
 
-inline int is_given(const void* result) noexcept {
+inline error_class result_pointer(const void* result) noexcept {
   if (result != nullptr) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "a null pointer for a result");
+    return error_class::success;
+  return error_class{fail(MPI_ERR_ARG, "a null pointer for a result")};
 }
 
 }  // namespace weft::mpi::check

@@ -87,7 +87,7 @@ def body_of(function, objects, checks, raised):
     lines = finds(objects, function.parameters, used)
     lines.append("  int failure = MPI_SUCCESS;")
     for _, check in checks:
-        lines.append(f"  if (failure == MPI_SUCCESS) [[likely]] failure = check::{check};")
+        lines.append(f"  if (failure == MPI_SUCCESS) [[likely]] failure = static_cast<int>(check::{check});")
     lines.append("  if (failure == MPI_SUCCESS) [[likely]] {")
     if "early" in function.lines:
         condition, _, action = function.lines["early"].partition(" -> ")

@@ -11,7 +11,7 @@
 namespace weft::mpi {
 
 block_lists::block_lists(std::size_t members, number_list counts, const datatype& type) : block_lists{members} {
-  require(check::is_array(counts.is_null(), "counts"));
+  require(check::given_array(counts.is_null(), "counts"));
   for (std::size_t member = 0; member < members; ++member)
     bytes_[member] = check::bytes_of(counts[static_cast<std::int64_t>(member)], type);
   join();
@@ -29,9 +29,9 @@ void block_lists::join() {
 
 block_buffer::block_buffer(std::size_t members, const program_blocks& described)
     : lists_{members}, addresses_(members) {
-  require(check::is_array(described.counts.is_null(), "counts"));
-  require(check::is_array(described.displacements.is_null(), "displacements"));
-  require(check::is_array(described.types.is_null(), "datatypes"));
+  require(check::given_array(described.counts.is_null(), "counts"));
+  require(check::given_array(described.displacements.is_null(), "displacements"));
+  require(check::given_array(described.types.is_null(), "datatypes"));
   types_.reserve(described.types.has_each() ? members : 1);
   for (std::size_t member = 0; member < members; ++member) add(member, described);
   if (is_contiguous_) {
@@ -69,7 +69,7 @@ void block_buffer::add(std::size_t member, const program_blocks& described) {
     const bool is_none =
         described.types.has_each() && described.types[member] == MPI_DATATYPE_NULL && described.counts[index] == 0;
     const datatype* const found = find_datatype(is_none ? MPI_BYTE : described.types[member]);
-    require(check::is_committed(found));
+    require(check::committed_type(found));
     types_.emplace_back(*found);
   }
   const datatype& type = *types_.back();
@@ -81,7 +81,7 @@ void block_buffer::add(std::size_t member, const program_blocks& described) {
   const auto begin = reinterpret_cast<std::uintptr_t>(described.address) +
                      static_cast<std::uintptr_t>(described.displacements[index]) * static_cast<std::uintptr_t>(unit);
   addresses_[member] = reinterpret_cast<void*>(begin);
-  require(check::is_buffer(addresses_[member], count, &type));
+  require(check::buffer(addresses_[member], count, &type));
   if (!type.is_contiguous(count)) is_contiguous_ = false;
 }
 

@@ -8,15 +8,15 @@ namespace weft::mpi {
 
 buffer_ref collective_parts::elements(const void* address, MPI_Count count, const datatype& type) {
   if (check::bytes_of(count, type) == 0) return no_bytes();
-  require(check::is_buffer(address, count, &type));
+  require(check::buffer(address, count, &type));
   if (keeps_types_ && !type.is_predefined()) all().types.emplace_back(type);
   return type.buffer(const_cast<void*>(address), count);
 }
 
 buffer_ref collective_parts::elements(const program_block& block, std::uint64_t times) {
   const datatype* const type = find_datatype(block.type);
-  require(check::is_committed(type));
-  require(check::is_count(block.count));
+  require(check::committed_type(type));
+  require(check::count(block.count));
   MPI_Count count = 0;
   if (__builtin_mul_overflow(block.count, times, &count)) [[unlikely]]
     throw refusal{fail(MPI_ERR_COUNT, "%lld elements for each rank are too many", static_cast<long long>(block.count))};

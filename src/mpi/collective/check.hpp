@@ -13,16 +13,16 @@
 
 namespace weft::mpi::check {
 
-inline int is_array(bool is_null, const char* contents) noexcept {
+inline error_class given_array(bool is_null, const char* contents) noexcept {
   if (!is_null) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "a null pointer for the array of %s", contents);
+    return error_class::success;
+  return error_class{fail(MPI_ERR_ARG, "a null pointer for the array of %s", contents)};
 }
 
 /// The bytes of the data. **Errors**: `refusal`.
 inline std::uint64_t bytes_of(MPI_Count count, const datatype& type) {
   std::int64_t bytes = 0;
-  require(is_count(count));
+  require(check::count(count));
   if (!type.try_bytes_of(count, bytes)) [[unlikely]]
     throw refusal{
         fail(MPI_ERR_COUNT, "%lld elements have more bytes than 64 bits count", static_cast<long long>(count))};
@@ -30,12 +30,12 @@ inline std::uint64_t bytes_of(MPI_Count count, const datatype& type) {
 }
 
 /// Whether the block that a member sends to itself is as long as its receive.
-inline int is_same_size(std::uint64_t sent, std::uint64_t received) noexcept {
+inline error_class equal_bytes(std::uint64_t sent, std::uint64_t received) noexcept {
   if (sent == received) [[likely]]
-    return MPI_SUCCESS;
-  return fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-              "this rank sends %llu bytes to itself and receives %llu", static_cast<unsigned long long>(sent),
-              static_cast<unsigned long long>(received));
+    return error_class::success;
+  return error_class{fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                          "this rank sends %llu bytes to itself and receives %llu",
+                          static_cast<unsigned long long>(sent), static_cast<unsigned long long>(received))};
 }
 
 }  // namespace weft::mpi::check

@@ -37,7 +37,7 @@ int gather(const collective_call& call, const program_block& sent, const program
     const buffer_ref all = parts.elements(received, call.comm.size);
     if (is_inplace(sent)) return collective::gather(collective_input::inplace(), all, root_rank);
     const const_buffer_ref own = parts.elements(sent);
-    require(check::is_same_size(own.bytes(), all.bytes() / call.comm.size));
+    require(check::equal_bytes(own.bytes(), all.bytes() / call.comm.size));
     return collective::gather(own, all, root_rank);
   });
 }
@@ -49,7 +49,7 @@ int gather(const collective_call& call, const program_block& sent, const program
     const block_buffer& all = parts.blocks(call, received);
     if (is_inplace(sent)) return collective::gather(collective_input::inplace(), all.whole(), root_rank, all.lists());
     const const_buffer_ref own = parts.elements(sent);
-    require(check::is_same_size(own.bytes(), all.bytes_of(root_rank)));
+    require(check::equal_bytes(own.bytes(), all.bytes_of(root_rank)));
     return collective::gather(own, all.whole(), root_rank, all.lists());
   });
 }
@@ -61,7 +61,7 @@ int scatter(const collective_call& call, const program_block& sent, const progra
     const const_buffer_ref all = parts.elements(sent, call.comm.size);
     if (is_inplace(received)) return collective::scatter(all, collective_output::inplace(), root_rank);
     const buffer_ref own = parts.elements(received);
-    require(check::is_same_size(all.bytes() / call.comm.size, own.bytes()));
+    require(check::equal_bytes(all.bytes() / call.comm.size, own.bytes()));
     return collective::scatter(all, own, root_rank);
   });
 }
@@ -74,7 +74,7 @@ int scatter(const collective_call& call, const program_blocks& sent, const progr
     if (is_inplace(received))
       return collective::scatter(all.whole(), collective_output::inplace(), root_rank, all.lists());
     const buffer_ref own = parts.elements(received);
-    require(check::is_same_size(all.bytes_of(root_rank), own.bytes()));
+    require(check::equal_bytes(all.bytes_of(root_rank), own.bytes()));
     return collective::scatter(all.whole(), own, root_rank, all.lists());
   });
 }
@@ -84,7 +84,7 @@ int all_gather(const collective_call& call, const program_block& sent, const pro
     const buffer_ref all = parts.elements(received, call.comm.size);
     if (is_inplace(sent)) return collective::allgather(collective_input::inplace(), all);
     const const_buffer_ref own = parts.elements(sent);
-    require(check::is_same_size(own.bytes(), all.bytes() / call.comm.size));
+    require(check::equal_bytes(own.bytes(), all.bytes() / call.comm.size));
     return collective::allgather(own, all);
   });
 }
@@ -94,7 +94,7 @@ int all_gather(const collective_call& call, const program_block& sent, const pro
     const block_buffer& all = parts.blocks(call, received);
     if (is_inplace(sent)) return collective::allgather(collective_input::inplace(), all.whole(), all.lists());
     const const_buffer_ref own = parts.elements(sent);
-    require(check::is_same_size(own.bytes(), all.bytes_of(call.comm.rank)));
+    require(check::equal_bytes(own.bytes(), all.bytes_of(call.comm.rank)));
     return collective::allgather(own, all.whole(), all.lists());
   });
 }
@@ -104,7 +104,7 @@ int all_to_all(const collective_call& call, const program_block& sent, const pro
     const buffer_ref all = parts.elements(received, call.comm.size);
     if (is_inplace(sent)) return collective::alltoall(collective_input::inplace(), all);
     const const_buffer_ref own = parts.elements(sent, call.comm.size);
-    require(check::is_same_size(own.bytes(), all.bytes()));
+    require(check::equal_bytes(own.bytes(), all.bytes()));
     return collective::alltoall(own, all);
   });
 }
@@ -114,7 +114,7 @@ int all_to_all(const collective_call& call, const program_blocks& sent, const pr
     const block_buffer& all = parts.blocks(call, received);
     if (is_inplace(sent)) return collective::alltoall(collective_input::inplace(), all.whole(), {}, all.lists());
     const block_buffer& own = parts.blocks(call, sent);
-    require(check::is_same_size(own.bytes_of(call.comm.rank), all.bytes_of(call.comm.rank)));
+    require(check::equal_bytes(own.bytes_of(call.comm.rank), all.bytes_of(call.comm.rank)));
     return collective::alltoall(own.whole(), all.whole(), own.lists(), all.lists());
   });
 }

@@ -2,6 +2,7 @@
 // How the functions of collectives refuse an argument, wherever they find it.
 #pragma once
 
+#include "mpi/datatype/error_class.hpp"
 #include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
@@ -11,10 +12,10 @@ struct refusal {
   int error_class;
 };
 
-/// Throws what a check has found, unless it is MPI_SUCCESS.
-inline void require(int error_class) {
-  if (error_class != MPI_SUCCESS) [[unlikely]]
-    throw refusal{error_class};
+/// Throws the error class that a check has found, unless it is `success`.
+inline void require(error_class found) {
+  if (found != error_class::success) [[unlikely]]
+    throw refusal{static_cast<int>(found)};
 }
 
 }  // namespace weft::mpi

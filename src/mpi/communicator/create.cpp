@@ -80,7 +80,7 @@ communicator* split_by(rank_state& rank, communicator& parent, std::optional<std
   }
   std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return entries[member].key; });
   const std::uint32_t first = members.front();
-  if (first != parent.rank) rank.contexts.give_back(mine.context, stream);
+  if (first != parent.rank) rank.contexts.release(mine.context, stream);
   for (std::uint32_t& each : members) each = parent.local->world_rank(each);
   const bool are_all = members == parent.local->world_ranks();
   auto local = are_all ? parent.local : std::make_shared<process_group>(std::move(members));

@@ -29,14 +29,14 @@ int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept {
   return MPI_SUCCESS;
 }
 
-int give_group(const communicator& comm, MPI_Group* out) noexcept {
+int get_group(const communicator& comm, MPI_Group* out) noexcept {
   return guarded([&] {
     *out = new_handle(comm.local);
     return MPI_SUCCESS;
   });
 }
 
-int give_remote_group(const communicator& comm, MPI_Group* out) noexcept {
+int get_remote_group(const communicator& comm, MPI_Group* out) noexcept {
   if (comm.remote == nullptr) return refuse_remote();
   return guarded([&] {
     *out = new_handle(comm.remote);
@@ -44,13 +44,13 @@ int give_remote_group(const communicator& comm, MPI_Group* out) noexcept {
   });
 }
 
-int give_remote_size(const communicator& comm, int* out) noexcept {
+int get_remote_size(const communicator& comm, int* out) noexcept {
   if (comm.remote == nullptr) return refuse_remote();
   *out = static_cast<int>(comm.remote->size());
   return MPI_SUCCESS;
 }
 
-int is_inter(const communicator& comm) noexcept { return comm.remote != nullptr ? 1 : 0; }
+bool is_inter(const communicator& comm) noexcept { return comm.remote != nullptr; }
 
 int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept {
   if (&a == &b) {

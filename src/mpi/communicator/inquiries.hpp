@@ -12,10 +12,10 @@ struct rank_state;
 /// MPI_Comm_free. Requests in it complete as if it were there.
 int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept;
 
-int give_group(const communicator& comm, MPI_Group* out) noexcept;
-int give_remote_group(const communicator& comm, MPI_Group* out) noexcept;
-int give_remote_size(const communicator& comm, int* out) noexcept;
-[[nodiscard]] int is_inter(const communicator& comm) noexcept;
+int get_group(const communicator& comm, MPI_Group* out) noexcept;
+int get_remote_group(const communicator& comm, MPI_Group* out) noexcept;
+int get_remote_size(const communicator& comm, int* out) noexcept;
+[[nodiscard]] bool is_inter(const communicator& comm) noexcept;
 int compare_communicators(const communicator& a, const communicator& b, int* out) noexcept;
 
 int set_name(communicator& comm, const char* name) noexcept;

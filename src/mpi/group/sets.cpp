@@ -9,7 +9,7 @@
 namespace weft::mpi {
 namespace {
 
-int give_group(std::vector<std::uint32_t> ranks, MPI_Group* out) {
+int write_group(std::vector<std::uint32_t> ranks, MPI_Group* out) {
   *out = new_handle(std::make_shared<process_group>(std::move(ranks)));
   return MPI_SUCCESS;
 }
@@ -80,7 +80,7 @@ int include_all(const group_handle& group, Ranks ranks, MPI_Group* out) noexcept
   return guarded([&] {
     choice made{*group.members};
     const int error = made.add(ranks);
-    return error != MPI_SUCCESS ? error : give_group(std::move(made).chosen(), out);
+    return error != MPI_SUCCESS ? error : write_group(std::move(made).chosen(), out);
   });
 }
 
@@ -89,7 +89,7 @@ int exclude_all(const group_handle& group, Ranks ranks, MPI_Group* out) noexcept
   return guarded([&] {
     choice made{*group.members};
     const int error = made.add(ranks);
-    return error != MPI_SUCCESS ? error : give_group(made.others(), out);
+    return error != MPI_SUCCESS ? error : write_group(made.others(), out);
   });
 }
 
@@ -100,16 +100,16 @@ int unite(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept
     std::vector<std::uint32_t> ranks = a.members->world_ranks();
     const std::vector<std::uint32_t> added = common(*b.members, *a.members, false);
     ranks.insert(ranks.end(), added.begin(), added.end());
-    return give_group(std::move(ranks), out);
+    return write_group(std::move(ranks), out);
   });
 }
 
 int intersect(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept {
-  return guarded([&] { return give_group(common(*a.members, *b.members, true), out); });
+  return guarded([&] { return write_group(common(*a.members, *b.members, true), out); });
 }
 
 int subtract(const group_handle& a, const group_handle& b, MPI_Group* out) noexcept {
-  return guarded([&] { return give_group(common(*a.members, *b.members, false), out); });
+  return guarded([&] { return write_group(common(*a.members, *b.members, false), out); });
 }
 
 int include(const group_handle& group, std::span<const int> ranks, MPI_Group* out) noexcept {

@@ -17,7 +17,7 @@ namespace weft::mpi {
   if (status != MPI_STATUS_IGNORE) write_status(status, req.result);
   if (&req != &rank.requests.sent()) {
     if (req.comm != nullptr) req.comm->remove_reference();
-    rank.requests.put_back(req);
+    rank.requests.release_unreferenced(req);
   }
   handle = MPI_REQUEST_NULL;
   return true;

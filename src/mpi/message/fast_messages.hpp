@@ -128,7 +128,7 @@ struct dense_receive {
         message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = req});
     if (answer.is_done()) [[likely]] {
-      rank.requests.put_back(*req);
+      rank.requests.release_unreferenced(*req);
       *handle = handle_of(rank.requests.sent());
       return MPI_SUCCESS;
     }
@@ -140,7 +140,7 @@ struct dense_receive {
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.put_back(*req);
+  rank.requests.release_unreferenced(*req);
   return not_fast;
 }
 
@@ -169,7 +169,7 @@ struct dense_receive {
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.put_back(*req);
+  rank.requests.release_unreferenced(*req);
   return not_fast;
 }
 

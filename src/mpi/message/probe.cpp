@@ -74,7 +74,7 @@ int test_by(rank_state& rank, Look&& look) {
   return is_found ? 1 : 0;
 }
 
-int give_no_process(MPI_Message* handle, MPI_Status* status) noexcept {
+int write_no_message(MPI_Message* handle, MPI_Status* status) noexcept {
   *handle = MPI_MESSAGE_NO_PROC;
   return write_no_process(status);
 }
@@ -113,7 +113,7 @@ int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MP
               MPI_Status* status) noexcept {
   return guarded([&] {
     *flag = 1;
-    if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
+    if (from.peer == MPI_PROC_NULL) return write_no_message(handle, status);
     *flag = test_by(rank, [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
@@ -121,7 +121,7 @@ int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MP
 
 int match(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
   return guarded([&] {
-    if (from.peer == MPI_PROC_NULL) return give_no_process(handle, status);
+    if (from.peer == MPI_PROC_NULL) return write_no_message(handle, status);
     wait_until(rank, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });

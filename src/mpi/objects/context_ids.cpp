@@ -32,7 +32,7 @@ std::uint32_t context_ids::take(context_stream stream) {
   return found.ids.size() != 0 ? found.ids.next++ : take_of_others();
 }
 
-void context_ids::give_back(std::uint32_t id, context_stream stream) noexcept {
+void context_ids::release(std::uint32_t id, context_stream stream) noexcept {
   if (id == no_context) return;
   const std::lock_guard locked{mutex_};
   const auto found = streams_.find(stream);

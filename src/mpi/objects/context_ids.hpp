@@ -40,7 +40,7 @@ class context_ids {
   /// An id that no communicator has had; `no_context` if none is left. **Errors**: std::bad_alloc.
   [[nodiscard]] std::uint32_t take(context_stream stream);
   /// An id that `take` gave and that no member has used.
-  void give_back(std::uint32_t id, context_stream stream) noexcept;
+  void release(std::uint32_t id, context_stream stream) noexcept;
 
  private:
   // Ids from `next` on, below `end`.

@@ -19,7 +19,7 @@ namespace weft::mpi {
 
 /// Requests that are not in use. Memory is taken in blocks, and kept.
 ///
-/// A request that the program frees while it is active is given back later: a later free looks for requests that are
+/// A request that the program frees while it is active is released later: a later free looks for requests that are
 /// done by then, at a constant cost for each free on average.
 class request_pool {
  public:
@@ -47,8 +47,8 @@ class request_pool {
     out->next = nullptr;
     return out;
   }
-  /// Gives back a request of `try_acquire` without its reference to the communicator.
-  void put_back(request& unused) noexcept {
+  /// Releases a request of `try_acquire` without its reference to the communicator.
+  void release_unreferenced(request& unused) noexcept {
     unused.kind = object_kind::freed;
     unused.next = std::exchange(free_, &unused);
   }
@@ -58,12 +58,12 @@ class request_pool {
   /// A persistent one, which is inactive; `owned` starts it. **Errors**: `std::bad_alloc`.
   [[nodiscard]] request& acquire_persistent(communicator* comm, request_operation operation,
                                             std::unique_ptr<request_part> owned);
-  /// Gives back a request that is done or was never started, and ends what it owns.
+  /// Releases a request that is done or was never started, and ends what it owns.
   void release(request& req) noexcept;
-  /// MPI_Request_free of a request that may be active: gives it back once its operation is complete. **Errors**:
+  /// MPI_Request_free of a request that may be active: releases it once its operation is complete. **Errors**:
   /// `std::bad_alloc`; nothing has happened then.
   void release_when_done(request& req);
-  /// Gives back the requests of `release_when_done` that are done. Returns how many others there are, but for those
+  /// Releases the requests of `release_when_done` that are done. Returns how many others there are, but for those
   /// that the program has to complete.
   std::size_t release_done() noexcept;
 

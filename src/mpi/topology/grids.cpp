@@ -51,7 +51,7 @@ int check_room(const communicator& comm, int room) noexcept {
   return fail(MPI_ERR_ARG, "room for %d of %zu dimensions", room, dimensions);
 }
 
-void give_coordinates(const cartesian& grid, int rank, int* out) noexcept {
+void write_coordinates(const cartesian& grid, int rank, int* out) noexcept {
   for (std::size_t dimension = 0; dimension < grid.dimensions().size(); ++dimension)
     out[dimension] = grid.coordinate(rank, dimension);
 }
@@ -107,7 +107,7 @@ int map_to_grid(const communicator& comm, const described_grid& to, int* out) no
 
 int kind_of_topology(const communicator& comm) noexcept { return comm.topology != nullptr ? MPI_CART : MPI_UNDEFINED; }
 
-int count_dimensions(const communicator& comm, int* out) noexcept {
+int get_dimension_count(const communicator& comm, int* out) noexcept {
   if (comm.topology == nullptr) return refuse_no_grid();
   *out = static_cast<int>(comm.topology->dimensions().size());
   return MPI_SUCCESS;
@@ -119,13 +119,13 @@ int get_grid(const communicator& comm, int room, int* lengths, int* are_periodic
     *lengths++ = length;
     *are_periodic++ = is_periodic ? 1 : 0;
   }
-  give_coordinates(*comm.topology, static_cast<int>(comm.rank), coordinates);
+  write_coordinates(*comm.topology, static_cast<int>(comm.rank), coordinates);
   return MPI_SUCCESS;
 }
 
 int get_coordinates(const communicator& comm, int rank, int room, int* out) noexcept {
   if (const int error = check_room(comm, room); error != MPI_SUCCESS) return error;
-  give_coordinates(*comm.topology, rank, out);
+  write_coordinates(*comm.topology, rank, out);
   return MPI_SUCCESS;
 }
 

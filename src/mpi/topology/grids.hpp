@@ -25,7 +25,7 @@ int map_to_grid(const communicator& comm, const described_grid& to, int* out) no
 
 /// MPI_CART or MPI_UNDEFINED.
 [[nodiscard]] int kind_of_topology(const communicator& comm) noexcept;
-int count_dimensions(const communicator& comm, int* out) noexcept;
+int get_dimension_count(const communicator& comm, int* out) noexcept;
 /// MPI_Cart_get: lists of `room` elements.
 int get_grid(const communicator& comm, int room, int* lengths, int* are_periodic, int* coordinates) noexcept;
 int get_coordinates(const communicator& comm, int rank, int room, int* out) noexcept;

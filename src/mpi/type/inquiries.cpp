@@ -39,9 +39,9 @@ std::optional<std::uintptr_t> handle_of_size(int type_class, int bytes) noexcept
 int get_envelope(const datatype& type, int* integers, int* addresses, int* types, int* kind) noexcept {
   const type_envelope found = envelope_of(type);
   if (found.large_counts != 0) return fail_as_wide();
-  give_number(integers, found.integers);
-  give_number(addresses, found.addresses);
-  give_number(types, found.types);
+  write_number(integers, found.integers);
+  write_number(addresses, found.addresses);
+  write_number(types, found.types);
   *kind = static_cast<int>(found.kind);
   return MPI_SUCCESS;
 }
@@ -58,11 +58,11 @@ int get_envelope(const datatype& type, MPI_Count* integers, MPI_Count* addresses
 }
 
 int get_elements(const MPI_Status& status, const datatype& type, int* count) noexcept {
-  return give_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
+  return write_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
 }
 
 int get_elements(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept {
-  return give_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
+  return write_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
 }
 
 int match_size(int type_class, int bytes, MPI_Datatype* to) noexcept {

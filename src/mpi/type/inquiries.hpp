@@ -15,20 +15,20 @@ struct rank_state;
 
 /// Writes a number, or MPI_UNDEFINED where the caller's type cannot hold it.
 template <class Number>
-int give_number(Number* to, std::int64_t value) noexcept {
+int write_number(Number* to, std::int64_t value) noexcept {
   *to = value <= std::numeric_limits<Number>::max() ? static_cast<Number>(value) : MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
 
 /// MPI_UNDEFINED for a type of Fortran that has no size. Null: it is no datatype.
 template <class Number>
-int give_size(const datatype* type, Number* to) noexcept {
+int get_size(const datatype* type, Number* to) noexcept {
   if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
-  return give_number(to, type->is_absent() ? MPI_UNDEFINED : type->size());
+  return write_number(to, type->is_absent() ? MPI_UNDEFINED : type->size());
 }
 
 template <class Number>
-int give_bounds(Number* lower, std::int64_t lower_bound, Number* extent, std::int64_t value) noexcept {
+int get_bounds(Number* lower, std::int64_t lower_bound, Number* extent, std::int64_t value) noexcept {
   *lower = lower_bound;
   *extent = value;
   return MPI_SUCCESS;

@@ -3,14 +3,12 @@
 #pragma once
 
 #include "mpi.h"
+#include "mpi/api/check/types.hpp"
 #include "mpi/datatype/pack.hpp"
 #include "mpi/message/typed_buffer.hpp"
 #include "mpi/type/inquiries.hpp"
 
 namespace weft::mpi {
-
-/// Whether `datarep` names the representation that there is. Returns an error class.
-int is_external32(const char* datarep) noexcept;
 
 /// Packed bytes of a caller's, and the position in them.
 template <class Bytes>
@@ -39,27 +37,28 @@ int unpack(const typed_buffer& into, packing format, const void* from, packed<By
 
 template <class Bytes>
 int pack_external(const char* datarep, const typed_bytes& from, void* to, packed<Bytes> room) noexcept {
-  const int error = is_external32(datarep);
-  return error != MPI_SUCCESS ? error : pack(from, packing::external32, to, room);
+  const error_class failure = check::datarep(datarep);
+  return failure != error_class::success ? static_cast<int>(failure) : pack(from, packing::external32, to, room);
 }
 
 template <class Bytes>
 int unpack_external(const char* datarep, const typed_buffer& into, const void* from, packed<Bytes> room) noexcept {
-  const int error = is_external32(datarep);
-  return error != MPI_SUCCESS ? error : unpack(into, packing::external32, from, room);
+  const error_class failure = check::datarep(datarep);
+  return failure != error_class::success ? static_cast<int>(failure) : unpack(into, packing::external32, from, room);
 }
 
 template <class Bytes>
 int pack_size(const datatype& type, MPI_Count count, packing format, Bytes* size) noexcept {
   std::int64_t bytes = 0;
   const error_class failure = packed_bytes_of(type, count, format, bytes);
-  return failure != error_class::success ? static_cast<int>(failure) : give_number(size, bytes);
+  return failure != error_class::success ? static_cast<int>(failure) : write_number(size, bytes);
 }
 
 template <class Bytes>
 int pack_external_size(const char* datarep, const datatype& type, MPI_Count count, Bytes* size) noexcept {
-  const int error = is_external32(datarep);
-  return error != MPI_SUCCESS ? error : pack_size(type, count, packing::external32, size);
+  const error_class failure = check::datarep(datarep);
+  return failure != error_class::success ? static_cast<int>(failure)
+                                         : pack_size(type, count, packing::external32, size);
 }
 
 }  // namespace weft::mpi

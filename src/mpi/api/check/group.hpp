@@ -9,23 +9,24 @@
 
 namespace weft::mpi::check {
 
-inline int is_group(const group_handle* found) noexcept {
-  return found != nullptr ? MPI_SUCCESS : fail(MPI_ERR_GROUP, "it is no group");
+inline error_class group(const group_handle* found) noexcept {
+  return found != nullptr ? error_class::success : error_class{fail(MPI_ERR_GROUP, "it is no group")};
 }
 
 /// The count of a list's elements is not negative.
-inline int is_length(int count) noexcept {
-  return count >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "a list of %d elements", count);
+inline error_class length(int count) noexcept {
+  return count >= 0 ? error_class::success : error_class{fail(MPI_ERR_ARG, "a list of %d elements", count)};
 }
 
-inline int is_list(const void* list, int count) noexcept {
-  if (list != nullptr || count == 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "a null pointer for a list of %d elements", count);
+inline error_class list(const void* list, int count) noexcept {
+  if (list != nullptr || count == 0) return error_class::success;
+  return error_class{fail(MPI_ERR_ARG, "a null pointer for a list of %d elements", count)};
 }
 
-inline int is_rank(const communicator& comm, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < comm.size) return MPI_SUCCESS;
-  return fail(MPI_ERR_RANK, "rank %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s");
+inline error_class rank(const communicator& comm, int rank) noexcept {
+  if (static_cast<unsigned>(rank) < comm.size) return error_class::success;
+  return error_class{
+      fail(MPI_ERR_RANK, "rank %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s")};
 }
 
 }  // namespace weft::mpi::check

@@ -9,46 +9,46 @@
 namespace weft::mpi::check {
 
 /// Not of a null request, which some functions take.
-inline int is_request(MPI_Request handle) noexcept {
+inline error_class request_handle(MPI_Request handle) noexcept {
   if (find_request(handle) != nullptr) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_REQUEST, "it is no request");
+    return error_class::success;
+  return error_class{fail(MPI_ERR_REQUEST, "it is no request")};
 }
 
-inline int is_request_or_null(MPI_Request handle) noexcept {
-  return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : is_request(handle);
+inline error_class request_or_null(MPI_Request handle) noexcept {
+  return handle == MPI_REQUEST_NULL ? error_class::success : check::request_handle(handle);
 }
 
-inline int are_requests_or_null(const MPI_Request* all, int count) noexcept {
-  if (count < 0) return MPI_SUCCESS;  // another check is for it
-  if (all == nullptr && count > 0) return fail(MPI_ERR_ARG, "a null pointer for %d requests", count);
+inline error_class requests_or_null(const MPI_Request* all, int count) noexcept {
+  if (count < 0) return error_class::success;  // another check is for it
+  if (all == nullptr && count > 0) return error_class{fail(MPI_ERR_ARG, "a null pointer for %d requests", count)};
   for (int index = 0; index < count; ++index) {
-    if (const int error = is_request_or_null(all[index]); error != MPI_SUCCESS) [[unlikely]]
+    if (const error_class error = check::request_or_null(all[index]); error != error_class::success) [[unlikely]]
       return error;
   }
-  return MPI_SUCCESS;
+  return error_class::success;
 }
 
-inline int are_requests(const MPI_Request* all, int count) noexcept {
-  if (count < 0) return MPI_SUCCESS;
-  if (all == nullptr && count > 0) return fail(MPI_ERR_ARG, "a null pointer for %d requests", count);
+inline error_class requests(const MPI_Request* all, int count) noexcept {
+  if (count < 0) return error_class::success;
+  if (all == nullptr && count > 0) return error_class{fail(MPI_ERR_ARG, "a null pointer for %d requests", count)};
   for (int index = 0; index < count; ++index) {
-    if (const int error = is_request(all[index]); error != MPI_SUCCESS) [[unlikely]]
+    if (const error_class error = check::request_handle(all[index]); error != error_class::success) [[unlikely]]
       return error;
   }
-  return MPI_SUCCESS;
+  return error_class::success;
 }
 
-inline int is_array(const void* address, int count) noexcept {
+inline error_class array(const void* address, int count) noexcept {
   if (address != nullptr || count <= 0) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "a null pointer for an array of %d", count);
+    return error_class::success;
+  return error_class{fail(MPI_ERR_ARG, "a null pointer for an array of %d", count)};
 }
 
-inline int is_status(const MPI_Status* status) noexcept {
+inline error_class status(const MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) [[likely]]
-    return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "it is no status");
+    return error_class::success;
+  return error_class{fail(MPI_ERR_ARG, "it is no status")};
 }
 
 }  // namespace weft::mpi::check
