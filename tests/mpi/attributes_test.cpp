@@ -6,6 +6,7 @@
 
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/datatype_handle.hpp"
+#include "mpi/rank/attributes.hpp"
 #include "mpi/ranks.hpp"
 
 namespace weft {

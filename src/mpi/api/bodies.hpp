@@ -37,6 +37,8 @@
 #include "mpi/objects/operation.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/attributes.hpp"
+#include "mpi/rank/raise.hpp"
 #include "mpi/topology/dims_create.hpp"
 #include "mpi/topology/grids.hpp"
 #include "mpi/type/constructors.hpp"

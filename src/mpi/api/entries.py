@@ -52,19 +52,25 @@ def ends_tests(function):
     return any(part in (function.chapter, function.name) or fnmatch(function.name, part) for part in COMMUNICATING)
 
 
-def object_of(function):
-    """The object whose error handler is called: a communicator, or none, which stands for MPI_COMM_SELF."""
-    found = function.first_of("MPI_Comm")
-    return f"{found}_object" if found else "nullptr"
+def owner_of(function, objects):
+    """The first parameter that is a handle of an object with an error handler."""
+    types = [row["type"] for row in objects if row["owner"]]
+    return next((one for one in function.parameters if one.type in types), None)
 
 
-def raised_by(function, error):
+def object_of(function, objects):
+    """The object whose error handler is called: of `owner_of`, MPI_FILE_NULL, or none, which stands for MPI_COMM_SELF."""
+    if function.chapter == "io":
+        return "&here->files"
+    found = owner_of(function, objects)
+    return f"{found.name}_object" if found else "nullptr"
+
+
+def raised_by(function, objects, error):
     """The call of the error handler."""
     if function.runs_anywhere:
         return f'raise_anywhere(here, {error}, "{function.name}")'
-    if function.chapter == "io":
-        return f'raise_of_files(*here, {error}, "{function.name}")'
-    return f'raise(*here, {object_of(function)}, {error}, "{function.name}")'
+    return f'raise(*here, {object_of(function, objects)}, {error}, "{function.name}")'
 
 
 def finds(objects, parameters, used):
@@ -118,10 +124,10 @@ def definition(function, objects, checks):
         tail = FAST.format(**values, fast=fast, arguments=", ".join(one.name for one in function.parameters)) if fast else ""
         if not fast and ends_tests(function):
             head += "  end_tests();\n"
-        return head + body_of(function, objects, checks, raised_by(function, "failure")) + "}\n" + tail
-    found = finds(objects, [one for one in function.parameters if one.type == "MPI_Comm"][:1],
-                  object_of(function))
-    return head + "".join(line + "\n" for line in found) + f"  return {raised_by(function, 'fail_unsupported()')};\n}}\n"
+        return head + body_of(function, objects, checks, raised_by(function, objects, "failure")) + "}\n" + tail
+    owner = owner_of(function, objects)
+    found = finds(objects, [owner] if owner else [], object_of(function, objects))
+    return head + "".join(line + "\n" for line in found) + f"  return {raised_by(function, objects, 'fail_unsupported()')};\n}}\n"
 
 
 def entries(tables, chapter, includes):

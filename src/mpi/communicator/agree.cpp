@@ -25,7 +25,7 @@ void refuse_failed(const weft::counter& ended) {
 }  // namespace
 
 agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered) noexcept {
-  return {.context = comm.rank == 0 ? rank.contexts.take(comm.local->hash()) : no_context,
+  return {.context = comm.rank == 0 ? rank.communicators.contexts().take(comm.local->hash()) : no_context,
           .is_unordered = is_unordered ? 1U : 0U};
 }
 
@@ -39,7 +39,7 @@ collective vote_on(agreement& mine) noexcept {
 std::uint32_t agree_in_group(rank_state& rank, const communicator& parent, const process_group& members, int tag) {
   const std::uint32_t me = *members.member(rank.world.rank);
   const std::uint64_t key = std::uint64_t{parent.engine.id()} << 32 | static_cast<std::uint32_t>(tag);
-  std::uint32_t context = me == 0 ? rank.contexts.take(members.hash()) : no_context;
+  std::uint32_t context = me == 0 ? rank.communicators.contexts().take(members.hash()) : no_context;
   weft::counter ended{rank.runtime};
   const weft::detail::wait_name listed{"a function that makes a communicator of a group"};
   if (me != 0) {

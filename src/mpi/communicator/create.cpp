@@ -41,7 +41,7 @@ int create(rank_state& rank, communicator& parent, const group_handle& group, MP
     if (const int error = check_members(parent, members); error != MPI_SUCCESS) return error;
     const std::uint32_t me = rank.world.rank;
     const bool is_first = members.size() > 0 && members.world_rank(0) == me;
-    const std::uint32_t mine = is_first ? rank.contexts.take(members.hash()) : no_context;
+    const std::uint32_t mine = is_first ? rank.communicators.contexts().take(members.hash()) : no_context;
     std::vector<std::uint32_t> contexts(parent.size);
     collective::allgather({&mine, sizeof mine}, contexts).run(parent.members);
     *out = MPI_COMM_NULL;
@@ -70,7 +70,7 @@ communicator* split_by(rank_state& rank, communicator& parent, std::optional<std
   const split_entry mine{.color = color.value_or(0),
                          .key = key,
                          .has_color = color ? 1U : 0U,
-                         .context = color ? rank.contexts.take(stream) : no_context};
+                         .context = color ? rank.communicators.contexts().take(stream) : no_context};
   std::vector<split_entry> entries(parent.size);
   collective::allgather({&mine, sizeof mine}, entries).run(parent.members);
   if (!color) return nullptr;
@@ -80,7 +80,7 @@ communicator* split_by(rank_state& rank, communicator& parent, std::optional<std
   }
   std::ranges::stable_sort(members, {}, [&](std::uint32_t member) { return entries[member].key; });
   const std::uint32_t first = members.front();
-  if (first != parent.rank) rank.contexts.release(mine.context, stream);
+  if (first != parent.rank) rank.communicators.contexts().release(mine.context, stream);
   for (std::uint32_t& each : members) each = parent.local->world_rank(each);
   const bool are_all = members == parent.local->world_ranks();
   auto local = are_all ? parent.local : std::make_shared<process_group>(std::move(members));

@@ -11,6 +11,8 @@
 #include "mpi/message/post.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/attributes.hpp"
+#include "mpi/rank/raise.hpp"
 
 namespace weft::mpi {
 namespace {

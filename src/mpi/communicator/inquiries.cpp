@@ -8,6 +8,7 @@
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/process_group.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/attributes.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -25,6 +25,9 @@ int is_thread_main(const rank_state& rank, int* flag) noexcept;
 int allocate(MPI_Aint bytes, const info* hints, void* address) noexcept;
 int release(void* address) noexcept;
 
+/// MPI_Info_create_env, at any time. `argv` may be null.
+int create_environment_info(int argc, const char* const* argv, MPI_Info* made) noexcept;
+
 /// The kinds of hardware, with "true" if the process runs on one such resource alone (MPI 5.0, 9.1.2).
 int get_hardware_info(MPI_Info* made) noexcept;
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "mpi/datatype/default_kinds.hpp"
-#include "mpi/info/functions.hpp"
 #include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
@@ -53,7 +52,12 @@ int fortran_properties::set_info(const info* from) noexcept {
 
 int fortran_properties::get_info(MPI_Info* made) noexcept {
   const std::lock_guard locked{mutex_};
-  if (info_ != nullptr) return duplicate_info(*info_, made);
+  if (info_ != nullptr) {
+    return guarded([&] {
+      *made = new_handle(std::make_unique<info>(*info_));
+      return MPI_SUCCESS;
+    });
+  }
   *made = MPI_INFO_NULL;
   return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "mpi/communicator/hardware.hpp"
 #include "mpi/environment/environment.hpp"
@@ -16,7 +17,7 @@ int get_hardware_info(MPI_Info* made) noexcept {
       const bool is_restricted = own_hardware(*hardware_of(name)).has_value();
       out->set("hwloc://" + std::string{name}, is_restricted ? "true" : "false");
     }
-    *made = reinterpret_cast<MPI_Info>(out.release());
+    *made = new_handle(std::move(out));
     return MPI_SUCCESS;
   });
 }

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "mpi/environment/environment.hpp"
+#include "mpi/info/environment_info.hpp"
 #include "mpi/info/info.hpp"
 #include "mpi/objects/error.hpp"
 #include "weft/version.hpp"
@@ -34,7 +36,16 @@ int get_abi_info(MPI_Info* made) noexcept {
     out->set("mpi_aint_size", std::to_string(sizeof(MPI_Aint)));
     out->set("mpi_count_size", std::to_string(sizeof(MPI_Count)));
     out->set("mpi_offset_size", std::to_string(sizeof(MPI_Offset)));
-    *made = reinterpret_cast<MPI_Info>(out.release());
+    *made = new_handle(std::move(out));
+    return MPI_SUCCESS;
+  });
+}
+
+int create_environment_info(int argc, const char* const* argv, MPI_Info* made) noexcept {
+  return guarded([&] {
+    auto out = std::make_unique<info>();
+    add_environment(*out, argc, argv);
+    *made = new_handle(std::move(out));
     return MPI_SUCCESS;
   });
 }

@@ -11,6 +11,8 @@
 #include "mpi/objects/job_end.hpp"
 #include "mpi/objects/program_call.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/attributes.hpp"
+#include "mpi/rank/raise.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {

@@ -6,14 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "mpi/info/environment_info.hpp"
 #include "mpi/info/info.hpp"
 #include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {
-
-MPI_Info handle_of(std::unique_ptr<info> made) noexcept { return reinterpret_cast<MPI_Info>(made.release()); }
 
 // Copies the part of a value that a buffer of `bytes` holds, with 0 at its end.
 void copy_value_to(char* to, std::size_t bytes, const std::string& value) noexcept {
@@ -28,30 +25,21 @@ int fail_constant() noexcept { return fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be
 
 int create_info(MPI_Info* made) noexcept {
   return guarded([&] {
-    *made = handle_of(std::make_unique<info>());
-    return MPI_SUCCESS;
-  });
-}
-
-int create_info(int argc, const char* const* argv, MPI_Info* made) noexcept {
-  return guarded([&] {
-    auto out = std::make_unique<info>();
-    add_environment(*out, argc, argv);
-    *made = handle_of(std::move(out));
+    *made = new_handle(std::make_unique<info>());
     return MPI_SUCCESS;
   });
 }
 
 int duplicate_info(const info& object, MPI_Info* made) noexcept {
   return guarded([&] {
-    *made = handle_of(std::make_unique<info>(object));
+    *made = new_handle(std::make_unique<info>(object));
     return MPI_SUCCESS;
   });
 }
 
-int free_info(rank_state* rank, MPI_Info* handle) noexcept {
-  info* const found = find_info(rank, *handle);
-  if (found == nullptr || *handle == MPI_INFO_ENV) return fail(MPI_ERR_INFO, "it is no info object to free");
+int free_info(MPI_Info* handle) noexcept {
+  info* const found = find_info(*handle);
+  if (found == nullptr) return fail(MPI_ERR_INFO, "it is no info object to free");
   delete found;
   *handle = MPI_INFO_NULL;
   return MPI_SUCCESS;

@@ -7,12 +7,10 @@
 namespace weft::mpi {
 
 class info;
-struct rank_state;
 
 int create_info(MPI_Info* made) noexcept;
-int create_info(int argc, const char* const* argv, MPI_Info* made) noexcept;
 int duplicate_info(const info& object, MPI_Info* made) noexcept;
-int free_info(rank_state* rank, MPI_Info* handle) noexcept;
+int free_info(MPI_Info* handle) noexcept;
 
 int set_value(info& object, MPI_Info handle, const char* key, const char* value) noexcept;
 int delete_value(info& object, MPI_Info handle, const char* key) noexcept;

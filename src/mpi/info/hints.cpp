@@ -40,7 +40,7 @@ int report_hints(const communicator_hints& hints, MPI_Info* made) noexcept {
   return guarded([&] {
     auto out = std::make_unique<info>();
     for (const known_hint& each : known_hints) out->set(each.key, hints.*each.value ? "true" : "false");
-    *made = reinterpret_cast<MPI_Info>(out.release());
+    *made = new_handle(std::move(out));
     return MPI_SUCCESS;
   });
 }

@@ -2,8 +2,7 @@
 #include "mpi/info/info.hpp"
 
 #include <algorithm>
-
-#include "mpi/objects/rank_state.hpp"
+#include <memory>
 
 namespace weft::mpi {
 namespace {
@@ -53,11 +52,12 @@ std::optional<std::string> info::key(std::size_t index) const {
   return index < pairs_.size() ? std::optional{pairs_[index].first} : std::nullopt;
 }
 
-info* find_info(rank_state* rank, MPI_Info handle) noexcept {
-  if (handle == MPI_INFO_ENV && rank != nullptr) return rank->environment.get();
+info* find_info(MPI_Info handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<info*>(handle);
   return found->kind_ == object_kind::info ? found : nullptr;
 }
+
+MPI_Info new_handle(std::unique_ptr<info> made) noexcept { return reinterpret_cast<MPI_Info>(made.release()); }
 
 }  // namespace weft::mpi

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,8 +15,6 @@
 #include "mpi/objects/object.hpp"
 
 namespace weft::mpi {
-
-struct rank_state;
 
 /// **Threads**: any, several at once. **Errors**: std::bad_alloc.
 class info {
@@ -34,7 +33,7 @@ class info {
   [[nodiscard]] std::optional<std::string> key(std::size_t index) const;
 
  private:
-  friend info* find_info(rank_state* rank, MPI_Info handle) noexcept;
+  friend info* find_info(MPI_Info handle) noexcept;
   using list = std::vector<std::pair<std::string, std::string>>;
   [[nodiscard]] list pairs() const;
 
@@ -43,7 +42,9 @@ class info {
   list pairs_;
 };
 
-/// The object of a handle; null: MPI_INFO_NULL, or no info object. MPI_INFO_ENV is one of a rank.
-[[nodiscard]] info* find_info(rank_state* rank, MPI_Info handle) noexcept;
+/// The object that a program has made; null: MPI_INFO_NULL, MPI_INFO_ENV, or no info object.
+[[nodiscard]] info* find_info(MPI_Info handle) noexcept;
+/// The handle of a new object, which the program frees.
+[[nodiscard]] MPI_Info new_handle(std::unique_ptr<info> made) noexcept;
 
 }  // namespace weft::mpi

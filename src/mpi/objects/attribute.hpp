@@ -13,8 +13,6 @@
 namespace weft::mpi {
 
 class datatype;
-struct communicator;
-struct rank_state;
 
 template <class Handle>
 using copy_function = int(Handle, int, void*, void*, void*, int*);
@@ -94,22 +92,5 @@ struct rank_attributes {
   // All ranks of a process use the predefined types, so a type itself has none.
   std::unordered_map<const datatype*, attribute_list<MPI_Datatype>> lists_of_datatypes{};
 };
-
-int set_attribute(rank_state& rank, communicator& comm, int key, void* value) noexcept;
-int get_attribute(rank_state& rank, const communicator& comm, int key, void* value, int* flag) noexcept;
-int delete_attribute(rank_state& rank, communicator& comm, int key) noexcept;
-int set_attribute(rank_state& rank, const datatype& type, int key, void* value) noexcept;
-int get_attribute(rank_state& rank, const datatype& type, int key, void* value, int* flag) noexcept;
-int delete_attribute(rank_state& rank, const datatype& type, int key) noexcept;
-
-/// Copies the attributes of a duplicate. If a user's function fails, its error code is returned, and `to` has no
-/// attributes.
-int copy_attributes(rank_state& rank, communicator& from, communicator& to) noexcept;
-int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) noexcept;
-[[nodiscard]] bool has_attributes(rank_state& rank, const communicator& comm) noexcept;
-/// Deletes the attributes of an object whose handle is about to be freed. If a user's function fails, its error code is
-/// returned: the handle is not to be freed.
-int delete_attributes(rank_state& rank, communicator& comm) noexcept;
-int delete_attributes(rank_state& rank, const datatype& type) noexcept;
 
 }  // namespace weft::mpi

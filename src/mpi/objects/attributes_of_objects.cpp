@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of communicators, some of them predefined, and of datatypes.
+#include "mpi/rank/attributes.hpp"
+
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/datatype_handle.hpp"

@@ -5,13 +5,13 @@
 #include <mutex>
 #include <utility>
 
-#include "mpi/objects/rank_state.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
 
 communicator::communicator(weft::runtime& runtime, communicator_parts parts)
-    : engine{runtime, {.id = parts.context, .ordered = parts.is_ordered}},
+    : error_owner{.kind = object_kind::communicator, .error_handler = {}},
+      engine{runtime, {.id = parts.context, .ordered = parts.is_ordered}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},
       rank{members.rank()},
@@ -39,18 +39,6 @@ std::string name_of(const communicator& comm) {
   for (std::uint32_t member = 0; member < std::min(comm.size, shown_max); ++member)
     ranks += (member == 0 ? "" : ", ") + std::to_string(comm.world_rank(static_cast<int>(member)));
   return "a communicator of ranks " + ranks + (comm.size > shown_max ? ", ..." : "");
-}
-
-communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept {
-  if (handle == MPI_COMM_SELF) return &rank.self;
-  if (is_predefined(handle)) return nullptr;
-  auto* const found = reinterpret_cast<communicator*>(handle);
-  return found->kind == object_kind::communicator ? found : nullptr;
-}
-
-MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept {
-  if (&comm == &rank.world) return MPI_COMM_WORLD;
-  return &comm == &rank.self ? MPI_COMM_SELF : reinterpret_cast<MPI_Comm>(&comm);
 }
 
 }  // namespace weft::mpi

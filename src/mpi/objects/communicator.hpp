@@ -9,7 +9,7 @@
 #include "mpi.h"
 #include "mpi/info/hints.hpp"
 #include "mpi/objects/attribute.hpp"
-#include "mpi/objects/error_handler.hpp"
+#include "mpi/objects/error_owner.hpp"
 #include "mpi/objects/lifetime.hpp"
 #include "mpi/objects/object.hpp"
 #include "mpi/objects/process_group.hpp"
@@ -19,7 +19,6 @@
 namespace weft::mpi {
 
 class cartesian;
-struct rank_state;
 class send_buffer;
 
 /// The parts of a communicator, on which its members agree before they make it.
@@ -31,7 +30,7 @@ struct communicator_parts {
   std::string name{};      // the program's, or empty
 };
 
-struct communicator {
+struct communicator : error_owner {
   communicator(weft::runtime& runtime, communicator_parts parts);
 
   /// The rank in the job of a member that there is. All members in the order of the job need no look-up.
@@ -49,7 +48,6 @@ struct communicator {
   void add_reference() noexcept { life.add_reference(); }
   void remove_reference() noexcept { life.remove_reference(*this); }
 
-  object_kind kind = object_kind::communicator;
   lifetime life;
   weft::matching_engine engine;
   weft::group members;
@@ -59,7 +57,6 @@ struct communicator {
   std::uint32_t rank;
   std::uint32_t size;
   bool is_whole_job;  // its members are the ranks of the job, in their order
-  error_handler_slot error_handler;
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;
@@ -71,9 +68,5 @@ struct communicator {
 /// Names as programs have set them. **Threads**: any.
 void set_name_of(communicator& comm, std::string name) noexcept;
 [[nodiscard]] std::string given_name_of(const communicator& comm);
-
-/// The communicator of any handle but MPI_COMM_WORLD, which `find_communicator` (rank_state.hpp) finds by itself.
-[[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;
-[[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept;
 
 }  // namespace weft::mpi

@@ -3,14 +3,14 @@
 
 #include <utility>
 
-#include "mpi/objects/context_ids.hpp"
+#include "weft/runtime.hpp"
 
 namespace weft::mpi {
 
 void lifetime::end(communicator& comm) noexcept { registry_->end(comm); }
 
 communicator_registry::communicator_registry(weft::runtime& runtime)
-    : agreements_{runtime, {.id = context_of_agreements, .ordered = true}} {}
+    : contexts_{runtime.rank(), runtime.size()}, agreements_{runtime, {.id = context_of_agreements, .ordered = true}} {}
 communicator_registry::~communicator_registry() = default;
 
 communicator& communicator_registry::add(std::unique_ptr<communicator> made) {

@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/names_in_reports.hpp"
+#include "mpi/objects/context_ids.hpp"
 
 namespace weft::mpi {
 
@@ -21,12 +20,12 @@ class communicator_registry {
   communicator_registry& operator=(const communicator_registry&) = delete;
   ~communicator_registry();
 
-  /// Reports of a rank in which nothing moves use the names of this rank's communicators from now on.
-  void name_in_reports(rank_state& rank) { names_.emplace(rank); }
   /// Keeps a new communicator, whose handle is its one reference. **Errors**: `std::bad_alloc`.
   communicator& add(std::unique_ptr<communicator> made);
   /// Destroys communicators without references. Not inside progress.
   void destroy_ended() noexcept;
+  /// The ids of new ones.
+  [[nodiscard]] context_ids& contexts() noexcept { return contexts_; }
   /// The engine in which the members of a group agree on a communicator without the others (`agree_in_group`).
   [[nodiscard]] const weft::matching_engine& agreements() const noexcept { return agreements_; }
   /// Calls `visit(const communicator&)` for that of this engine, if there is one; none ends meanwhile.
@@ -49,8 +48,8 @@ class communicator_registry {
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<communicator>> all_;
   communicator* ended_ = nullptr;
+  context_ids contexts_;
   weft::matching_engine agreements_;
-  std::optional<names_in_reports> names_;  // the last member: a report may ask for the others
 };
 
 }  // namespace weft::mpi

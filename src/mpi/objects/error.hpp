@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How functions fail: an error class, with a reason for people, which goes through the error handler of an object.
+// How functions fail: an error class, with a reason for people. `raise` (rank/raise.hpp) calls the error handler.
 #pragma once
+
+#include <array>
 
 #include "mpi.h"
 #include "weft/error.hpp"
 
 namespace weft::mpi {
 
-struct communicator;
-struct rank_state;
+struct error_owner;
 
 /// Notes the reason for which the calling thread's function fails. Returns `error_class`.
 [[gnu::cold, gnu::format(printf, 2, 3)]] int fail(int error_class, const char* format, ...) noexcept;
-/// Notes also the communicator, where it is not an argument of the function but a request's. A function that returns
-/// MPI_ERR_IN_STATUS calls its error handler with this class.
-[[gnu::cold]] int fail_in(communicator& comm, int error_class) noexcept;
+/// Notes also the object whose handler is called, where it is not an argument of the function but a request's. A
+/// function that returns MPI_ERR_IN_STATUS calls its error handler with this class.
+[[gnu::cold]] int fail_in(error_owner& owner, int error_class) noexcept;
 [[gnu::cold]] int fail_unsupported() noexcept;
 /// The failure of a call before MPI_Init or after MPI_Finalize.
 [[gnu::cold]] int fail_outside() noexcept;
@@ -32,30 +33,14 @@ struct class_text {
 [[nodiscard]] class_text text_of(int error_class) noexcept;
 [[nodiscard]] bool is_predefined_class(int error_class) noexcept;
 
-/// Calls the error handler of `comm`, or of MPI_COMM_SELF if it is null. Returns `error` if the handler returns.
-/// **Errors**: the handler's exceptions. If `error` is `program_has_thrown`, it calls none, and throws the kept
-/// exception.
-[[gnu::cold]] int raise(rank_state& rank, communicator* comm, int error, const char* function);
-/// Raises an error of a function of files, by the handler of MPI_FILE_NULL, which returns errors until the program sets
-/// another one.
-[[gnu::cold]] int raise_of_files(rank_state& rank, int error, const char* function);
-/// Raises an error of a function that has the handler as an argument, and whose objects are null. **Errors**: the
-/// handler's exceptions; ends the process where the handler is fatal, or is none.
-[[gnu::cold]] int raise_by(MPI_Errhandler handler, int error, const char* function);
-/// Raises an error where there is no rank, and so no error handler: ends the process.
-[[noreturn, gnu::cold]] int raise_outside(const char* function, int error) noexcept;
-/// Raises an error of a function that may be called at any time: `rank` is null where there is none.
-[[gnu::cold]] int raise_anywhere(rank_state* rank, int error, const char* function);
-
-int set_error_handler(communicator& comm, MPI_Errhandler handler) noexcept;
-int get_error_handler(const communicator& comm, MPI_Errhandler* handler) noexcept;
-/// MPI_Comm_call_errhandler, which succeeds if the handler returns. **Errors**: the handler's exceptions.
-int call_error_handler(rank_state& rank, communicator& comm, int code);
-
-/// The error handler of MPI_FILE_NULL: there are no other files.
-int set_error_handler_of_files(rank_state& rank, MPI_File file, MPI_Errhandler handler) noexcept;
-int get_error_handler_of_files(const rank_state& rank, MPI_File file, MPI_Errhandler* handler) noexcept;
-int call_error_handler_of_files(rank_state& rank, MPI_File file, int code);  // **Errors**: the handler's exceptions
+/// The failure that the calling thread has noted last, without a wait between.
+struct failure_note {
+  std::array<char, 600> text{};
+  error_owner* owner = nullptr;
+  int request_error = MPI_SUCCESS;  // the class of a request's error
+};
+/// Takes the note: the next one is empty.
+[[nodiscard, gnu::cold]] failure_note take_failure() noexcept;
 
 /// Runs `body`, which returns an error class, and turns exceptions into one.
 template <class Body>

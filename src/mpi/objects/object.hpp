@@ -18,6 +18,7 @@ enum class object_kind : std::uint32_t {
   operation = 0x6f70'6572,
   message = 0x6d65'7373,
   group = 0x6772'6f75,
+  file = 0x6669'6c65,
 };
 
 /// Handles below this are predefined: small numbers instead of addresses.

@@ -56,15 +56,29 @@ rank_state::rank_state(mpi::session started)
       pending{device, signals},
       world{runtime, world_of(runtime)},
       self{runtime, self_of(runtime)},
-      contexts{runtime.rank(), runtime.size()},
       communicators{runtime} {
-  communicators.name_in_reports(*this);
   attributes.predefined = {.tag_max = INT_MAX,
                            .io = MPI_ANY_SOURCE,
                            .host = MPI_PROC_NULL,
                            .wtime_is_global = 0,
                            .program = number_of_program(),
                            .universe_size = static_cast<int>(runtime.size())};
+}
+
+communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept {
+  if (handle == MPI_COMM_SELF) return &rank.self;
+  if (is_predefined(handle)) return nullptr;
+  auto* const found = reinterpret_cast<communicator*>(handle);
+  return found->kind == object_kind::communicator ? found : nullptr;
+}
+
+MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept {
+  if (&comm == &rank.world) return MPI_COMM_WORLD;
+  return &comm == &rank.self ? MPI_COMM_SELF : reinterpret_cast<MPI_Comm>(&comm);
+}
+
+info* find_info(rank_state* rank, MPI_Info handle) noexcept {
+  return handle == MPI_INFO_ENV && rank != nullptr ? rank->environment.get() : find_info(handle);
 }
 
 void be_thread_of(rank_slot* slot) noexcept { detail::this_thread.slot = slot; }

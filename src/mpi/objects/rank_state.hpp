@@ -10,9 +10,9 @@
 #include "mpi/objects/attribute.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/communicator_registry.hpp"
-#include "mpi/objects/context_ids.hpp"
 #include "mpi/objects/error_codes.hpp"
 #include "mpi/objects/message.hpp"
+#include "mpi/objects/names_in_reports.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
 #include "mpi/objects/session.hpp"
@@ -38,12 +38,12 @@ struct rank_state {
   buffered_sends buffered;
   communicator world;
   communicator self;
-  context_ids contexts;
   communicator_registry communicators;
   matched_messages messages;
   rank_attributes attributes;
   environment_info environment;
-  error_handler_slot error_handler_of_files{MPI_ERRORS_RETURN};
+  error_owner files{object_kind::file, error_handler_slot{MPI_ERRORS_RETURN}};  // MPI_FILE_NULL alone
+  names_in_reports names{*this};  // the last member: a report may ask for the others
 };
 
 /// The rank of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
@@ -77,11 +77,17 @@ void be_thread_of(rank_slot* slot) noexcept;
 /// The rank of the calling thread. Null before MPI_Init and after MPI_Finalize.
 [[nodiscard]] inline rank_state* current_rank() noexcept { return current_slot().state; }
 
+/// The communicator of any handle but MPI_COMM_WORLD.
+[[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;
 /// The communicator of a handle; null if it is none.
 [[nodiscard]] inline communicator* find_communicator(rank_state& rank, MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_WORLD) [[likely]]
     return &rank.world;
   return find_other_communicator(rank, handle);
 }
+[[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept;
+
+/// The info object of a handle; null: MPI_INFO_NULL, or no info object. MPI_INFO_ENV is one of a rank.
+[[nodiscard]] info* find_info(rank_state* rank, MPI_Info handle) noexcept;
 
 }  // namespace weft::mpi

@@ -6,6 +6,7 @@
 #include "mpi/datatype/fortran.hpp"
 #include "mpi/objects/error.hpp"
 #include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/attributes.hpp"
 
 namespace weft::mpi {
 

@@ -6,8 +6,10 @@
 
 #include "mpi/datatype/contents.hpp"
 #include "mpi/datatype/elements.hpp"
+#include "mpi/objects/copy_name.hpp"
 #include "mpi/objects/datatype_handle.hpp"
 #include "mpi/objects/error.hpp"
+#include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
 
 namespace weft::mpi {
@@ -63,6 +65,12 @@ int get_elements(const MPI_Status& status, const datatype& type, int* count) noe
 
 int get_elements(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept {
   return write_number(count, elements_in(type, static_cast<std::int64_t>(bytes_of(status))).value_or(MPI_UNDEFINED));
+}
+
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept {
+  if (handle == MPI_DATATYPE_NULL) return copy_name("MPI_DATATYPE_NULL", name, length);
+  if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
+  return rank.names_of_types.get(*type, name, length);
 }
 
 int match_size(int type_class, int bytes, MPI_Datatype* to) noexcept {

@@ -55,6 +55,9 @@ int get_contents(const datatype& type, room_for<int> integers, room_for<MPI_Aint
 int get_elements(const MPI_Status& status, const datatype& type, int* count) noexcept;
 int get_elements(const MPI_Status& status, const datatype& type, MPI_Count* count) noexcept;
 
+/// MPI_DATATYPE_NULL has a name, too. `type` is null if the handle is none.
+int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept;
+
 int match_size(int type_class, int bytes, MPI_Datatype* to) noexcept;
 int get_pair(const datatype& value, const datatype& index, MPI_Datatype* to) noexcept;
 

@@ -6,7 +6,6 @@
 #include "mpi/datatype/fortran.hpp"
 #include "mpi/objects/copy_name.hpp"
 #include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
 
 namespace weft::mpi {
 
@@ -21,12 +20,6 @@ int type_names::set(const datatype& type, const char* name) noexcept {
     }
     return MPI_SUCCESS;
   });
-}
-
-int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept {
-  if (handle == MPI_DATATYPE_NULL) return copy_name("MPI_DATATYPE_NULL", name, length);
-  if (type == nullptr) return fail(MPI_ERR_TYPE, "it is no datatype");
-  return rank.names_of_types.get(*type, name, length);
 }
 
 int type_names::get(const datatype& type, char* name, int* length) noexcept {

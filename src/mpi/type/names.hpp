@@ -11,8 +11,6 @@
 
 namespace weft::mpi {
 
-struct rank_state;
-
 /// The names that a rank gives to types. **Threads**: any.
 class type_names {
  public:
@@ -24,8 +22,5 @@ class type_names {
   // Predefined types are of all ranks of a process; so the names that a rank gives them are here.
   std::map<const datatype*, std::string> of_predefined_;
 };
-
-/// MPI_DATATYPE_NULL has a name, too. `type` is null if the handle is none.
-int get_name(rank_state& rank, MPI_Datatype handle, const datatype* type, char* name, int* length) noexcept;
 
 }  // namespace weft::mpi
