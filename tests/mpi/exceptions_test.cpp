@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "mpi/error/error_handler.hpp"
 #include "mpi/objects/datatype_handle.hpp"
-#include "mpi/objects/error_handler.hpp"
 #include "mpi/ranks.hpp"
 
 namespace weft {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mpi.h"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/test/local_job.hpp"
 
 namespace weft::test {

@@ -11,13 +11,13 @@
 
 #include "mpi.h"
 #include "mpi/collective/block_buffer.hpp"
-#include "mpi/collective/failed_member.hpp"
 #include "mpi/collective/refusal.hpp"
 #include "mpi/collective/user_reduction.hpp"
 #include "mpi/datatype/datatype.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/message/failed_member.hpp"
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/collectives.hpp"
 
 namespace weft::mpi {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "mpi.h"
-#include "mpi/api/check.hpp"
-#include "mpi/api/check/types.hpp"
+#include "mpi/check/communication.hpp"
+#include "mpi/check/types.hpp"
 #include "mpi/collective/refusal.hpp"
 #include "mpi/datatype/datatype.hpp"
 

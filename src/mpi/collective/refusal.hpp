@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mpi/datatype/error_class.hpp"
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 

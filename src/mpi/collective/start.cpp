@@ -5,8 +5,8 @@
 
 #include "mpi/collective/call.hpp"
 #include "mpi/message/post.hpp"
-#include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/group.hpp"
 
 namespace weft::mpi {

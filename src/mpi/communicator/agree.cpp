@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/counter.hpp"
 #include "weft/detail/report_names.hpp"
 

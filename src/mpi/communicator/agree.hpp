@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "mpi/group/process_group.hpp"
 #include "mpi/objects/context_ids.hpp"
-#include "mpi/objects/process_group.hpp"
 #include "weft/collectives.hpp"
 
 namespace weft::mpi {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "mpi.h"
-#include "mpi/objects/process_group.hpp"
+#include "mpi/group/process_group.hpp"
 
 namespace weft::mpi {
 

@@ -7,12 +7,12 @@
 #include "mpi/collective/call.hpp"
 #include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/make.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/info/hints.hpp"
 #include "mpi/message/post.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
 #include "mpi/rank/attributes.hpp"
 #include "mpi/rank/raise.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

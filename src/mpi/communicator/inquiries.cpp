@@ -3,12 +3,12 @@
 
 #include <utility>
 
+#include "mpi/error/error.hpp"
 #include "mpi/group/inquiries.hpp"
-#include "mpi/objects/copy_name.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/process_group.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/group/process_group.hpp"
+#include "mpi/handle/copy_name.hpp"
 #include "mpi/rank/attributes.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "mpi/objects/context_ids.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/error.hpp"
 
 namespace weft::mpi {

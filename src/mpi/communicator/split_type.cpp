@@ -10,10 +10,10 @@
 #include "mpi/communicator/create.hpp"
 #include "mpi/communicator/hardware.hpp"
 #include "mpi/communicator/machines.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/info/hints.hpp"
 #include "mpi/info/info.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/collectives.hpp"
 
 namespace weft::mpi {

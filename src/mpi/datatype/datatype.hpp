@@ -14,7 +14,7 @@
 #include "mpi/datatype/basic.hpp"
 #include "mpi/datatype/error_class.hpp"
 #include "mpi/datatype/type_map.hpp"
-#include "mpi/objects/object.hpp"
+#include "mpi/handle/object.hpp"
 #include "weft/buffer.hpp"
 #include "weft/memory.hpp"
 

@@ -2,7 +2,7 @@
 #include "mpi/environment/description.hpp"
 
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 

@@ -5,8 +5,8 @@
 
 #include "mpi/communicator/hardware.hpp"
 #include "mpi/environment/environment.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/info/info.hpp"
-#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "mpi/environment/environment.hpp"
-#include "mpi/info/environment_info.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/info/info.hpp"
-#include "mpi/objects/error.hpp"
+#include "mpi/rank/environment_info.hpp"
 #include "weft/version.hpp"
 
 namespace weft::mpi {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "mpi/environment/environment.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/info/info.hpp"
-#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/describe.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"

@@ -7,12 +7,12 @@
 #include "mpi/environment/description.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/environment/open_operations.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/job_end.hpp"
-#include "mpi/objects/program_call.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/error/job_end.hpp"
+#include "mpi/error/program_call.hpp"
 #include "mpi/rank/attributes.hpp"
 #include "mpi/rank/raise.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {

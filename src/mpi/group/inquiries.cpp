@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "mpi.h"
-#include "mpi/objects/process_group.hpp"
+#include "mpi/group/process_group.hpp"
 
 namespace weft::mpi {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/error/error.hpp"
 #include "mpi/info/info.hpp"
-#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {

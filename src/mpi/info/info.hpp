@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mpi.h"
-#include "mpi/objects/object.hpp"
+#include "mpi/handle/object.hpp"
 
 namespace weft::mpi {
 

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {

@@ -5,8 +5,8 @@
 
 #include "mpi.h"
 #include "mpi/message/post.hpp"
-#include "mpi/message/send_buffer.hpp"
 #include "mpi/message/typed_buffer.hpp"
+#include "mpi/objects/send_buffer.hpp"
 
 namespace weft::mpi {
 

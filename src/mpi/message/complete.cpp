@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/complete.hpp"
 
-#include "mpi/collective/failed_member.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/message/complete_fast.hpp"
 #include "mpi/message/describe.hpp"
+#include "mpi/message/failed_member.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 

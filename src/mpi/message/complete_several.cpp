@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/complete.hpp"
 #include "mpi/message/complete_fast.hpp"
 #include "mpi/message/describe.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {

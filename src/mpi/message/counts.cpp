@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "mpi/datatype/elements.hpp"
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/objects/status.hpp"
 
 namespace weft::mpi {

@@ -8,11 +8,11 @@
 // words.
 #pragma once
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/post.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/objects/datatype_handle.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/generalized.hpp"
 
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/buffered.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/point_to_point.hpp"
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/fast_messages.hpp"
 #include "mpi/message/wait_for.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

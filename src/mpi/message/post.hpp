@@ -2,11 +2,11 @@
 // Posts of sends and receives whose requests have all that they need.
 #pragma once
 
-#include "mpi/message/post_send.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/objects/post_send.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {

@@ -5,11 +5,11 @@
 #include <span>
 #include <thread>
 
+#include "mpi/error/error.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
-#include "mpi/objects/error.hpp"
 #include "mpi/objects/message.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/requests.hpp"
 
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {

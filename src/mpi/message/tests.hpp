@@ -4,7 +4,7 @@
 // the wait; so does a call of progress that moves something, and any call that starts or completes communication.
 #pragma once
 
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {

@@ -2,8 +2,8 @@
 // Waiting for a request of the calling function.
 #pragma once
 
-#include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {

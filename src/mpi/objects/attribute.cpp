@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/object.hpp"
-#include "mpi/objects/program_call.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/error/program_call.hpp"
+#include "mpi/handle/object.hpp"
 
 namespace weft::mpi {
 namespace {

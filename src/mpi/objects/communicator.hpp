@@ -7,12 +7,12 @@
 #include <string>
 
 #include "mpi.h"
+#include "mpi/error/error_owner.hpp"
+#include "mpi/group/process_group.hpp"
+#include "mpi/handle/object.hpp"
 #include "mpi/info/hints.hpp"
 #include "mpi/objects/attribute.hpp"
-#include "mpi/objects/error_owner.hpp"
 #include "mpi/objects/lifetime.hpp"
-#include "mpi/objects/object.hpp"
-#include "mpi/objects/process_group.hpp"
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "mpi.h"
 #include "mpi/datatype/datatype.hpp"
-#include "mpi/objects/object.hpp"
+#include "mpi/handle/object.hpp"
 
 namespace weft::mpi {
 

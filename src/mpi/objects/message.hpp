@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "mpi.h"
+#include "mpi/handle/object.hpp"
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/object.hpp"
 #include "mpi/objects/request.hpp"
 #include "weft/matched_message.hpp"
 

@@ -8,8 +8,8 @@
 
 #include "mpi/datatype/default_kinds.hpp"
 #include "mpi/datatype/fortran.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/objects/datatype_handle.hpp"
-#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/objects/request.hpp"
 
+#include "mpi/error/error.hpp"
 #include "mpi/objects/communicator.hpp"
-#include "mpi/objects/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "mpi.h"
 #include "mpi/datatype/datatype.hpp"
-#include "mpi/objects/object.hpp"
+#include "mpi/handle/object.hpp"
 #include "mpi/objects/status.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"

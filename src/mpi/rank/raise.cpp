@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <variant>
 
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/job_end.hpp"
-#include "mpi/objects/program_call.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/error/job_end.hpp"
+#include "mpi/error/program_call.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mpi.h"
-#include "mpi/objects/error_owner.hpp"
+#include "mpi/error/error_owner.hpp"
 
 namespace weft::mpi {
 

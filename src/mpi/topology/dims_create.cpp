@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -8,8 +8,8 @@
 #include "mpi/communicator/agree.hpp"
 #include "mpi/communicator/create.hpp"
 #include "mpi/communicator/make.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/rank/rank_state.hpp"
 #include "mpi/topology/cartesian.hpp"
 
 namespace weft::mpi {

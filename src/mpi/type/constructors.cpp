@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "mpi/datatype/fortran.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/rank/attributes.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 

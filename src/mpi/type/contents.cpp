@@ -5,8 +5,8 @@
 
 #include "mpi/datatype/contents.hpp"
 #include "mpi/datatype/fortran.hpp"
+#include "mpi/error/error.hpp"
 #include "mpi/objects/datatype_handle.hpp"
-#include "mpi/objects/error.hpp"
 #include "mpi/type/inquiries.hpp"
 
 namespace weft::mpi {

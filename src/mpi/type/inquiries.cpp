@@ -6,11 +6,11 @@
 
 #include "mpi/datatype/contents.hpp"
 #include "mpi/datatype/elements.hpp"
-#include "mpi/objects/copy_name.hpp"
+#include "mpi/error/error.hpp"
+#include "mpi/handle/copy_name.hpp"
 #include "mpi/objects/datatype_handle.hpp"
-#include "mpi/objects/error.hpp"
-#include "mpi/objects/rank_state.hpp"
 #include "mpi/objects/request.hpp"
+#include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "mpi.h"
 #include "mpi/datatype/datatype.hpp"
-#include "mpi/objects/error.hpp"
+#include "mpi/error/error.hpp"
 
 namespace weft::mpi {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mpi.h"
-#include "mpi/api/check/types.hpp"
+#include "mpi/check/types.hpp"
 #include "mpi/datatype/pack.hpp"
 #include "mpi/message/typed_buffer.hpp"
 #include "mpi/type/inquiries.hpp"
