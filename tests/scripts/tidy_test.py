@@ -308,6 +308,11 @@ class Layers(Checks):
         self.assert_one("above core only core/door/ may be included",
                         src__coll__run__a_cpp='#include "core/wait/a.hpp"\n')
 
+    def test_a_room_of_the_mpi_library_uses_those_before_it(self):
+        self.assertEqual(self.findings(src__mpi__message__a_cpp='#include "mpi/rank/a.hpp"\n'), [])
+        self.assert_one("room 'objects' of mpi stands below 'rank'", src__mpi__objects__a_cpp='#include "mpi/rank/a.hpp"\n')
+        self.assert_one("unknown room 'attic' of mpi", src__mpi__attic__a_hpp='#include "mpi/rank/a.hpp"\n')
+
     def test_the_build_makes_the_layers_and_rooms_that_are_known(self):
         below = {"src__base__a_hpp": "", "src__boot__a_hpp": ""}
         in_order = "add_subdirectory(base)\nadd_subdirectory(boot)\nadd_subdirectory(test)\n"
