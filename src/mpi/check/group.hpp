@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi.h"
+#include "mpi/datatype/error_class.hpp"
 #include "mpi/error/error.hpp"
 #include "mpi/group/process_group.hpp"
 #include "mpi/objects/communicator.hpp"

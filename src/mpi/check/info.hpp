@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "mpi.h"
+#include "mpi/datatype/error_class.hpp"
 #include "mpi/error/error.hpp"
 #include "mpi/error/error_handler.hpp"
 #include "mpi/info/info.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi.h"
+#include "mpi/datatype/error_class.hpp"
 #include "mpi/error/error.hpp"
 #include "mpi/objects/request.hpp"
 

@@ -46,7 +46,7 @@ class pending_copy final : public request_part {
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return memory_.handle(); }
   int copy_attributes_of(rank_state& rank, communicator& comm) noexcept {
-    return rank.attributes.of_communicators.copy(comm.attributes, handle_of(rank, comm), attributes_, handle());
+    return rank.attributes.communicator_keys.copy(comm.attributes, handle_of(rank, comm), attributes_, handle());
   }
   void complete(rank_state& rank, request& req, outcome& result) noexcept override {
     if (result.error != MPI_SUCCESS) return;

@@ -55,7 +55,7 @@ processor_list own_processors() {
   return out;
 }
 
-processor_list of_cache(const std::filesystem::path& processor, std::string_view level) {
+processor_list cache_processors(const std::filesystem::path& processor, std::string_view level) {
   for (int index = 0; index < 16; ++index) {
     const std::filesystem::path cache = processor / "cache" / ("index" + std::to_string(index));
     if (line_of(cache / "level") == level && line_of(cache / "type") != "Instruction")
@@ -64,7 +64,7 @@ processor_list of_cache(const std::filesystem::path& processor, std::string_view
   return {};
 }
 
-processor_list of_numa_node(const std::filesystem::path& processor) {
+processor_list numa_processors(const std::filesystem::path& processor) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator{processor, ignored}) {
     const std::string name = entry.path().filename().string();
@@ -78,9 +78,9 @@ processor_list beside(std::uint32_t processor, hardware_kind kind) {
   const std::filesystem::path folder = system_folder / "cpu" / ("cpu" + std::to_string(processor));
   switch (kind) {
     case hardware_kind::package: return parsed(line_of(folder / "topology" / "package_cpus_list"));
-    case hardware_kind::numa_node: return of_numa_node(folder);
-    case hardware_kind::l3_cache: return of_cache(folder, "3");
-    case hardware_kind::l2_cache: return of_cache(folder, "2");
+    case hardware_kind::numa_node: return numa_processors(folder);
+    case hardware_kind::l3_cache: return cache_processors(folder, "3");
+    case hardware_kind::l2_cache: return cache_processors(folder, "2");
     case hardware_kind::core: return parsed(line_of(folder / "topology" / "core_cpus_list"));
     case hardware_kind::processor: return {processor};
   }

@@ -50,11 +50,11 @@ std::uint64_t own_machine() {
 
 std::vector<std::uint32_t> numbers_of_machines(std::span<const machine_of_member> members) {
   member_sets sets{members.size()};
-  std::unordered_map<std::uint64_t, std::uint32_t> by_machine, by_node;
+  std::unordered_map<std::uint64_t, std::uint32_t> machine_members, node_members;
   for (std::uint32_t index = 0; index < members.size(); ++index) {
-    sets.join(index, by_node.try_emplace(members[index].node, index).first->second);
+    sets.join(index, node_members.try_emplace(members[index].node, index).first->second);
     if (members[index].machine != 0)
-      sets.join(index, by_machine.try_emplace(members[index].machine, index).first->second);
+      sets.join(index, machine_members.try_emplace(members[index].machine, index).first->second);
   }
   std::vector<std::uint32_t> out;
   for (std::uint32_t index = 0; index < members.size(); ++index) out.push_back(sets.lowest(index));

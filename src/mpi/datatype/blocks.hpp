@@ -92,7 +92,7 @@ inline typename Direction::packed structs(std::uintptr_t memory, std::uintptr_t 
 
 /// Calls `known(size)` with a constant for sizes that have loops of their own, else `unknown()`.
 template <class Known, class Unknown>
-inline auto by_size(std::size_t block_bytes, const Known& known, const Unknown& unknown) noexcept {
+inline auto dispatch_size(std::size_t block_bytes, const Known& known, const Unknown& unknown) noexcept {
   switch (block_bytes) {
     case 1: return known(std::integral_constant<std::size_t, 1>{});
     case 2: return known(std::integral_constant<std::size_t, 2>{});

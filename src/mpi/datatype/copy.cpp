@@ -31,10 +31,10 @@ packed_of<Direction> run_equal(std::size_t block_bytes, range wanted, packed_of<
   std::size_t index = 0;
   if (wanted.skipped != 0) {
     index = wanted.skipped / block_bytes;
-    const std::size_t in_block = wanted.skipped % block_bytes;
-    if (in_block != 0) {
-      const std::size_t head = std::min(block_bytes - in_block, wanted.bytes);
-      blocks::move_block<Direction>(address_of(index) + in_block, packed, head);
+    const std::size_t block_offset = wanted.skipped % block_bytes;
+    if (block_offset != 0) {
+      const std::size_t head = std::min(block_bytes - block_offset, wanted.bytes);
+      blocks::move_block<Direction>(address_of(index) + block_offset, packed, head);
       packed += head;
       wanted.bytes -= head;
       ++index;
@@ -57,7 +57,7 @@ packed_of<Direction> run_strided(const node& node, std::uintptr_t memory, range 
       return blocks::strided<Direction, size>(address_of(index), stride, to, count);
     });
   };
-  return blocks::by_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
+  return blocks::dispatch_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
     const auto bytes = static_cast<std::size_t>(node.block_bytes);
     return run_equal<Direction>(bytes, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
       for (std::uintptr_t block = address_of(index); count != 0; --count, block += stride, to += bytes) {
@@ -78,7 +78,7 @@ packed_of<Direction> run_scattered(const node& node, std::uintptr_t memory, rang
       return blocks::scattered<Direction, size>(memory, displacements + index, to, count);
     });
   };
-  return blocks::by_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
+  return blocks::dispatch_size(static_cast<std::size_t>(node.block_bytes), whole_of, [&] {
     const auto bytes = static_cast<std::size_t>(node.block_bytes);
     return run_equal<Direction>(bytes, wanted, packed, address_of, [&](std::size_t index, auto to, std::size_t count) {
       for (; count != 0; --count, ++index, to += bytes) blocks::move_block<Direction>(address_of(index), to, bytes);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t copied_entries_max = 1024;
 
 // The bytes and elements of `all`, in these blocks.
-part with_blocks(part all, node&& blocks) {
+part part_of_blocks(part all, node&& blocks) {
   all.blocks = std::make_shared<const node>(std::move(blocks));
   return all;
 }
@@ -107,7 +107,7 @@ part list_of_blocks(const std::vector<part>& parts, part all) {
     out.ends.reserve(parts.size());
     for (const part& each : parts) out.ends.push_back((out.ends.empty() ? 0 : out.ends.back()) + each.bytes);
   }
-  return with_blocks(std::move(all), std::move(out));
+  return part_of_blocks(std::move(all), std::move(out));
 }
 
 }  // namespace
@@ -118,8 +118,8 @@ part repeat(const part& data, std::int64_t count, std::int64_t stride) {
   part all{data.displacement, data.bytes * count, data.elements * count, data.element};
   if (data.blocks == nullptr) {
     if (stride == data.bytes) return all;
-    return with_blocks(std::move(all),
-                       {.is = node::kind::strided, .block_bytes = data.bytes, .count = count, .stride = stride});
+    return part_of_blocks(std::move(all),
+                          {.is = node::kind::strided, .block_bytes = data.bytes, .count = count, .stride = stride});
   }
   const node& blocks = *data.blocks;
   std::int64_t length = 0;
@@ -127,13 +127,13 @@ part repeat(const part& data, std::int64_t count, std::int64_t stride) {
   if (is_loop && !__builtin_mul_overflow(blocks.count, blocks.stride, &length) && stride == length) {
     node out = blocks;
     out.count *= count;
-    return with_blocks(std::move(all), std::move(out));
+    return part_of_blocks(std::move(all), std::move(out));
   }
   part inner = data;
   inner.displacement = 0;
   node out{.is = node::kind::loop, .count = count, .stride = stride};
   out.parts.push_back(std::move(inner));
-  return with_blocks(std::move(all), std::move(out));
+  return part_of_blocks(std::move(all), std::move(out));
 }
 
 part join(std::vector<part> parts, bool keeps_elements) {
@@ -164,7 +164,7 @@ part join(std::vector<part> parts, bool keeps_elements) {
   out.ends.reserve(parts.size());
   for (const part& each : parts) out.ends.push_back((out.ends.empty() ? 0 : out.ends.back()) + each.bytes);
   out.parts = std::move(parts);
-  return with_blocks(std::move(all), std::move(out));
+  return part_of_blocks(std::move(all), std::move(out));
 }
 
 std::size_t entry_count(const part& data) noexcept {

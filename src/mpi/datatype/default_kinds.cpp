@@ -30,9 +30,9 @@ const basic* find_fixed(const absent_type& type, int bytes) noexcept {
   const bool is_complex = type.form == default_form::complex;
   const auto size = static_cast<unsigned>(bytes) * (is_complex ? 2 : 1);
   if (bytes < 0 || !std::has_single_bit(size) || size > 32) return nullptr;
-  const std::uint32_t of_number = std::min(static_cast<std::uint32_t>(type.kind), 2U);
+  const std::uint32_t number_bits = std::min(static_cast<std::uint32_t>(type.kind), 2U);
   const std::uint32_t size_bits = static_cast<std::uint32_t>(std::countr_zero(size)) << 3;
-  return find_basic(0x2c0 | size_bits | (is_complex ? 3 : of_number));
+  return find_basic(0x2c0 | size_bits | (is_complex ? 3 : number_bits));
 }
 
 type_map map_of(const absent_type& type, const basic& number) {

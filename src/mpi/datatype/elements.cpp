@@ -8,14 +8,14 @@ namespace weft::mpi {
 namespace {
 
 // The sum of a number that each basic element has. A loop counts its body once.
-template <class OfBlock>
-checked sum_of(const part& data, const OfBlock& of_block) noexcept {
+template <class BlockValue>
+checked sum_of(const part& data, const BlockValue& block_value) noexcept {
   if (data.bytes == 0) return 0;
-  if (data.element != nullptr) return of_block(*data.element, data.bytes / data.element->bytes);
+  if (data.element != nullptr) return block_value(*data.element, data.bytes / data.element->bytes);
   const node& node = *data.blocks;
-  if (node.is == node::kind::loop) return checked{node.count} * sum_of(node.parts[0], of_block);
+  if (node.is == node::kind::loop) return checked{node.count} * sum_of(node.parts[0], block_value);
   checked out = 0;
-  for (const part& each : node.parts) out = out + sum_of(each, of_block);
+  for (const part& each : node.parts) out = out + sum_of(each, block_value);
   return out;
 }
 
@@ -86,8 +86,9 @@ std::optional<std::int64_t> bytes_of_elements(const datatype& type, std::int64_t
   if (elements == 0) return 0;
   if (elements < 0 || type.size() == 0) return std::nullopt;
   const part& all = type.map().elements();
-  const std::int64_t in_one = all.elements;
-  const checked out = checked{elements / in_one} * type.size() + count_bytes(all, elements % in_one);
+  const std::int64_t elements_of_type = all.elements;
+  const checked out =
+      checked{elements / elements_of_type} * type.size() + count_bytes(all, elements % elements_of_type);
   return out.is_valid() ? std::optional{out.value()} : std::nullopt;
 }
 

@@ -9,7 +9,7 @@
 namespace weft::mpi {
 namespace {
 
-constinit std::mutex of_all_slots;
+constinit std::mutex slots_mutex;
 
 void add_reference(MPI_Errhandler handler) noexcept {
   // [own] The caller has a reference, or the lock of a slot that has one.
@@ -35,14 +35,14 @@ error_handler_slot::~error_handler_slot() { release_error_handler(handler_); }
 void error_handler_slot::set(MPI_Errhandler handler) noexcept {
   add_reference(handler);
   {
-    const std::lock_guard locked{of_all_slots};
+    const std::lock_guard locked{slots_mutex};
     std::swap(handler_, handler);
   }
   release_error_handler(handler);
 }
 
 MPI_Errhandler error_handler_slot::acquire() const noexcept {
-  const std::lock_guard locked{of_all_slots};
+  const std::lock_guard locked{slots_mutex};
   add_reference(handler_);
   return handler_;
 }

@@ -33,8 +33,8 @@ process_group::process_group(std::vector<std::uint32_t> ranks)
   // A table of ranks, if it has at most 8 entries for a member.
   if (highest - lowest < 8 * ranks_.size()) {
     lowest_ = lowest;
-    by_rank_.resize(highest - lowest + 1);
-    for (std::uint32_t member = 0; member < size(); ++member) by_rank_[ranks_[member] - lowest] = member + 1;
+    dense_.resize(highest - lowest + 1);
+    for (std::uint32_t member = 0; member < size(); ++member) dense_[ranks_[member] - lowest] = member + 1;
     return;
   }
   for (std::uint32_t member = 0; member < size(); ++member) sorted_.push_back({ranks_[member], member});
@@ -43,10 +43,10 @@ process_group::process_group(std::vector<std::uint32_t> ranks)
 
 std::optional<std::uint32_t> process_group::member(std::uint32_t world) const noexcept {
   if (counts_from_zero_) return world < size() ? std::optional{world} : std::nullopt;
-  if (!by_rank_.empty()) {
+  if (!dense_.empty()) {
     const std::uint32_t index = world - lowest_;  // a lower rank gives a very large number
-    if (index >= by_rank_.size() || by_rank_[index] == 0) return std::nullopt;
-    return by_rank_[index] - 1;
+    if (index >= dense_.size() || dense_[index] == 0) return std::nullopt;
+    return dense_[index] - 1;
   }
   const auto found = std::ranges::lower_bound(sorted_, world, {}, &numbered::world);
   if (found == sorted_.end() || found->world != world) return std::nullopt;

@@ -40,8 +40,8 @@ class process_group {
   std::uint64_t hash_;
   bool counts_from_zero_;
   std::uint32_t lowest_ = 0;
-  std::vector<std::uint32_t> by_rank_;  // 1 + member, or 0, from the lowest rank on
-  std::vector<numbered> sorted_;        // ascending by rank; used where `by_rank_` would be too large
+  std::vector<std::uint32_t> dense_;  // 1 + member, or 0, from the lowest rank on
+  std::vector<numbered> sorted_;      // ascending by rank; used where `dense_` would be too large
 };
 
 using shared_group = std::shared_ptr<const process_group>;

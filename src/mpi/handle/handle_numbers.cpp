@@ -12,7 +12,7 @@ namespace {
 // no more of them than addresses.
 struct numbers {
   std::mutex mutex;
-  std::unordered_map<void*, int> by_address;
+  std::unordered_map<void*, int> indices;
   std::vector<void*> addresses;
 };
 
@@ -29,7 +29,7 @@ int number_of_address(void* address) noexcept {
   if (is_predefined(address)) return static_cast<int>(number_of(address));
   const std::lock_guard locked{all().mutex};
   const int next = first_number + static_cast<int>(all().addresses.size());
-  const auto [found, is_new] = all().by_address.try_emplace(address, next);
+  const auto [found, is_new] = all().indices.try_emplace(address, next);
   if (is_new) all().addresses.push_back(address);
   return found->second;
 }

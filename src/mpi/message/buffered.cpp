@@ -43,12 +43,12 @@ struct buffered_message final : followed_request {
 
 send_buffer* find_buffer(rank_state& rank, const communicator& comm) noexcept {
   if (comm.buffer != nullptr && comm.buffer->is_attached()) return comm.buffer.get();
-  return rank.buffered.of_rank.is_attached() ? &rank.buffered.of_rank : nullptr;
+  return rank.buffered.rank_buffer.is_attached() ? &rank.buffered.rank_buffer : nullptr;
 }
 
 // The buffer of the rank, or of a communicator; null if it has none.
 send_buffer* find_attached(rank_state& rank, const communicator* comm) noexcept {
-  send_buffer* const found = comm == nullptr ? &rank.buffered.of_rank : comm->buffer.get();
+  send_buffer* const found = comm == nullptr ? &rank.buffered.rank_buffer : comm->buffer.get();
   return found != nullptr && found->is_attached() ? found : nullptr;
 }
 
@@ -126,7 +126,7 @@ int attach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count
   if (address == nullptr) return fail(MPI_ERR_BUFFER, "a null pointer for a buffer");
   return guarded([&] {
     if (comm != nullptr && comm->buffer == nullptr) comm->buffer = std::make_shared<send_buffer>();
-    send_buffer& to = comm != nullptr ? *comm->buffer : rank.buffered.of_rank;
+    send_buffer& to = comm != nullptr ? *comm->buffer : rank.buffered.rank_buffer;
     return to.attach(address, static_cast<std::size_t>(bytes));
   });
 }

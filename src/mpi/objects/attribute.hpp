@@ -85,8 +85,8 @@ struct predefined_attributes {
 
 /// The attributes of a rank.
 struct rank_attributes {
-  attribute_keys<MPI_Comm> of_communicators{0x1000};
-  attribute_keys<MPI_Datatype> of_datatypes{0x4000'0000};  // no key is one of both
+  attribute_keys<MPI_Comm> communicator_keys{0x1000};
+  attribute_keys<MPI_Datatype> datatype_keys{0x4000'0000};  // no key is one of both
   predefined_attributes predefined{};
   std::mutex mutex{};  // guards `lists_of_datatypes`
   // All ranks of a process use the predefined types, so a type itself has none.

@@ -64,7 +64,7 @@ class send_buffer {
 
 /// The buffered sends of a rank.
 struct buffered_sends {
-  send_buffer of_rank;
+  send_buffer rank_buffer;
   std::atomic<std::size_t> open{0};  // messages in any buffer
   [[nodiscard]] bool are_sent() const noexcept {
     // [buffered.open] acquire <- [buffered.end]

@@ -14,7 +14,7 @@ int type_names::set(const datatype& type, const char* name) noexcept {
     const std::string_view kept = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1);
     const std::lock_guard locked{mutex_};
     if (type.is_predefined() || is_of_fortran(type)) {
-      of_predefined_[&type] = kept;
+      predefined_[&type] = kept;
     } else {
       type.set_name(kept);
     }
@@ -24,8 +24,8 @@ int type_names::set(const datatype& type, const char* name) noexcept {
 
 int type_names::get(const datatype& type, char* name, int* length) noexcept {
   const std::lock_guard locked{mutex_};
-  const auto found = of_predefined_.find(&type);
-  const std::string& text = found != of_predefined_.end() ? found->second : type.name();
+  const auto found = predefined_.find(&type);
+  const std::string& text = found != predefined_.end() ? found->second : type.name();
   return copy_name(text, name, length);
 }
 

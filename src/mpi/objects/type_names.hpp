@@ -20,7 +20,7 @@ class type_names {
  private:
   std::mutex mutex_;  // guards names of derived types, too
   // Predefined types are of all ranks of a process; so the names that a rank gives them are here.
-  std::map<const datatype*, std::string> of_predefined_;
+  std::map<const datatype*, std::string> predefined_;
 };
 
 }  // namespace weft::mpi

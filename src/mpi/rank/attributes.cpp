@@ -46,12 +46,12 @@ void remove_list(rank_attributes& attributes, const datatype& type) noexcept {
 
 int set_attribute(rank_state& rank, communicator& comm, int key, void* value) noexcept {
   if (find_value(rank, key) != nullptr) return fail(MPI_ERR_KEYVAL, "a predefined attribute cannot be set");
-  return rank.attributes.of_communicators.set(comm.attributes, handle_of(rank, comm), key, value);
+  return rank.attributes.communicator_keys.set(comm.attributes, handle_of(rank, comm), key, value);
 }
 
 int get_attribute(rank_state& rank, const communicator& comm, int key, void* value, int* flag) noexcept {
   int* const predefined = find_value(rank, key);
-  if (predefined == nullptr) return rank.attributes.of_communicators.get(comm.attributes, key, value, flag);
+  if (predefined == nullptr) return rank.attributes.communicator_keys.get(comm.attributes, key, value, flag);
   *static_cast<void**>(value) = predefined;
   *flag = 1;
   return MPI_SUCCESS;
@@ -59,29 +59,29 @@ int get_attribute(rank_state& rank, const communicator& comm, int key, void* val
 
 int delete_attribute(rank_state& rank, communicator& comm, int key) noexcept {
   if (find_value(rank, key) != nullptr) return fail(MPI_ERR_KEYVAL, "a predefined attribute cannot be deleted");
-  return rank.attributes.of_communicators.erase(comm.attributes, handle_of(rank, comm), key);
+  return rank.attributes.communicator_keys.erase(comm.attributes, handle_of(rank, comm), key);
 }
 
 int set_attribute(rank_state& rank, const datatype& type, int key, void* value) noexcept {
   return guarded(
-      [&] { return rank.attributes.of_datatypes.set(list_of(rank.attributes, type), handle_of(type), key, value); });
+      [&] { return rank.attributes.datatype_keys.set(list_of(rank.attributes, type), handle_of(type), key, value); });
 }
 
 int get_attribute(rank_state& rank, const datatype& type, int key, void* value, int* flag) noexcept {
   const attribute_list<MPI_Datatype> none;
   const attribute_list<MPI_Datatype>* const found = find_list(rank.attributes, type);
-  return rank.attributes.of_datatypes.get(found != nullptr ? *found : none, key, value, flag);
+  return rank.attributes.datatype_keys.get(found != nullptr ? *found : none, key, value, flag);
 }
 
 int delete_attribute(rank_state& rank, const datatype& type, int key) noexcept {
   attribute_list<MPI_Datatype> none;
   attribute_list<MPI_Datatype>* const found = find_list(rank.attributes, type);
-  return rank.attributes.of_datatypes.erase(found != nullptr ? *found : none, handle_of(type), key);
+  return rank.attributes.datatype_keys.erase(found != nullptr ? *found : none, handle_of(type), key);
 }
 
 int copy_attributes(rank_state& rank, communicator& from, communicator& to) noexcept {
-  return rank.attributes.of_communicators.copy(from.attributes, handle_of(rank, from), to.attributes,
-                                               handle_of(rank, to));
+  return rank.attributes.communicator_keys.copy(from.attributes, handle_of(rank, from), to.attributes,
+                                                handle_of(rank, to));
 }
 
 int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) noexcept {
@@ -89,24 +89,24 @@ int copy_attributes(rank_state& rank, const datatype& from, const datatype& to) 
   const attribute_list<MPI_Datatype>* const found = find_list(attributes, from);
   if (found == nullptr) return MPI_SUCCESS;
   const int error = guarded(
-      [&] { return attributes.of_datatypes.copy(*found, handle_of(from), list_of(attributes, to), handle_of(to)); });
+      [&] { return attributes.datatype_keys.copy(*found, handle_of(from), list_of(attributes, to), handle_of(to)); });
   if (error != MPI_SUCCESS) remove_list(attributes, to);
   return error;
 }
 
 bool has_attributes(rank_state& rank, const communicator& comm) noexcept {
-  return rank.attributes.of_communicators.has_any(comm.attributes);
+  return rank.attributes.communicator_keys.has_any(comm.attributes);
 }
 
 int delete_attributes(rank_state& rank, communicator& comm) noexcept {
-  return rank.attributes.of_communicators.erase_all(comm.attributes, handle_of(rank, comm));
+  return rank.attributes.communicator_keys.erase_all(comm.attributes, handle_of(rank, comm));
 }
 
 int delete_attributes(rank_state& rank, const datatype& type) noexcept {
   rank_attributes& attributes = rank.attributes;
   attribute_list<MPI_Datatype>* const found = find_list(attributes, type);
   if (found == nullptr) return MPI_SUCCESS;
-  const int error = attributes.of_datatypes.erase_all(*found, handle_of(type));
+  const int error = attributes.datatype_keys.erase_all(*found, handle_of(type));
   if (error == MPI_SUCCESS) remove_list(attributes, type);
   return error;
 }

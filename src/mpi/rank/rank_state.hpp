@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All state of a rank. `current_rank()` finds it; nothing else of this library is global but the thread's last error.
+// All state of a rank. `current_rank()` finds it. All ranks of a process share predefined datatypes, those of Fortran,
+// the numbers of handles, and the locks of error handlers and of communicators' names; each thread has its last error.
 #pragma once
 
 #include "mpi.h"
