@@ -51,7 +51,7 @@ class pending_copy final : public request_part {
   void complete(rank_state& rank, request& req, outcome& result) noexcept override {
     if (result.error != MPI_SUCCESS) return;
     result.error = guarded([&] {
-      communicator& made = make_copy(rank, *req.comm, agreed, &hints_, std::move(memory_));
+      communicator& made = make_copy(rank, req.comm(), agreed, &hints_, std::move(memory_));
       const MPI_Errhandler handler = error_handler_.acquire();
       made.error_handler.set(handler);
       release_error_handler(handler);

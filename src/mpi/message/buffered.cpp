@@ -16,11 +16,11 @@ namespace {
 
 // A message in a buffer, which gives its room back and destroys itself at its end.
 struct buffered_message final : followed_request {
-  buffered_message(rank_state& rank, communicator& owner, send_buffer& from, const buffered_room& taken) noexcept
+  buffered_message(rank_state& rank, communicator& comm, send_buffer& from, const buffered_room& taken) noexcept
       : open{rank.buffered.open}, signals{rank.signals}, buffer{from}, room{taken} {
     operation = request_operation::followed_send;
-    comm = &owner;
-    comm->add_reference();
+    owner = &comm;
+    owner->add_reference();
     ended = [](followed_request& self) noexcept { delete static_cast<buffered_message*>(&self); };
     // [stat] Its own thread alone knows of it.
     open.fetch_add(1, std::memory_order_relaxed);
@@ -28,7 +28,7 @@ struct buffered_message final : followed_request {
   ~buffered_message() {
     // Other threads wait for flushes at the signals of requests: a send that was done at its post signals nothing else.
     if (buffer.release(room)) signals.wake();
-    comm->remove_reference();
+    owner->remove_reference();
     // [buffered.end] release -> [buffered.open]: nothing of the rank is used any more.
     open.fetch_sub(1, std::memory_order_release);
   }

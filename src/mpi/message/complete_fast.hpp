@@ -16,7 +16,7 @@ namespace weft::mpi {
     return false;
   if (status != MPI_STATUS_IGNORE) write_status(status, req.result);
   if (&req != &rank.requests.sent()) {
-    if (req.comm != nullptr) req.comm->remove_reference();
+    if (req.owner != nullptr) req.owner->remove_reference();
     rank.requests.release_unreferenced(req);
   }
   handle = MPI_REQUEST_NULL;

@@ -14,11 +14,11 @@ std::string text_of(const char* side, const envelope& ends, const communicator& 
 
 std::string text_of(const request& req) {
   switch (req.operation) {
-    case request_operation::receive: return text_of("a receive from ", req.wanted, *req.comm);
+    case request_operation::receive: return text_of("a receive from ", req.wanted, req.comm());
     case request_operation::send:
-      return text_of("a send to ", {req.comm->member(req.send.peer), req.send.tag}, *req.comm);
+      return text_of("a send to ", {req.comm().member(req.send.peer), req.send.tag}, req.comm());
     case request_operation::generalized: return "a generalized request";
-    default: return req.comm == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(*req.comm);
+    default: return req.owner == nullptr ? "a flush of buffered sends" : "a collective in " + name_of(req.comm());
   }
 }
 
@@ -26,7 +26,7 @@ std::string text_of(const request& req) {
 void describe_wait(const void* subject, std::string& text) {
   const auto& req = *static_cast<const request*>(subject);
   const bool is_message = req.operation == request_operation::send || req.operation == request_operation::receive;
-  if (req.comm != nullptr && req.owned == nullptr && is_message) text += " for " + text_of(req);
+  if (req.owner != nullptr && req.owned == nullptr && is_message) text += " for " + text_of(req);
 }
 
 }  // namespace weft::mpi

@@ -36,7 +36,7 @@ class started_exchange final : public request_part {
   started_exchange(request& whole, const sent_side& sent, const received_side& received)
       : whole_{whole}, sent_type_{sent.bytes.type}, received_type_{received.into.type} {
     for (half* const each : {&sent_, &received_}) {
-      each->comm = whole.comm;
+      each->owner = whole.owner;
       each->both = this;
       each->ended = [](followed_request& self) noexcept { static_cast<half&>(self).both->end_half(); };
     }
@@ -54,7 +54,7 @@ class started_exchange final : public request_part {
     bool is_complete = sent.to.peer == MPI_PROC_NULL;
     const int error = guarded([&] {
       if (is_complete) return MPI_SUCCESS;
-      sent_.send = described(*whole_.comm, sent.bytes.bytes(), sent.to, completion_level::local);
+      sent_.send = described(whole_.comm(), sent.bytes.bytes(), sent.to, completion_level::local);
       is_complete = post_or_keep(rank, sent_);
       return MPI_SUCCESS;
     });

@@ -74,9 +74,9 @@ int class_of_failed_member(rank_state& rank, communicator& comm) {
 
 void find_cause(rank_state& rank, request& failed) noexcept {
   int& error = failed.result.error;
-  if (failed.comm == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
+  if (failed.owner == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
     return;
-  const int found = guarded([&] { return class_of_failed_member(rank, *failed.comm); });
+  const int found = guarded([&] { return class_of_failed_member(rank, failed.comm()); });
   if (found == MPI_ERR_PROC_ABORTED) error = found;
 }
 

@@ -30,7 +30,7 @@ class persistent_buffered_send final : public request_part {
   persistent_buffered_send(const typed_bytes& from, envelope to) noexcept
       : address_{from.address}, count_{from.count}, type_{from.type}, to_{to} {}
   int start(rank_state& rank, request& req) override {
-    const int error = send_buffered(rank, *req.comm, {address_, count_, *type_}, to_);
+    const int error = send_buffered(rank, req.comm(), {address_, count_, *type_}, to_);
     if (error == MPI_SUCCESS) req.finish(outcome{});
     return error;
   }

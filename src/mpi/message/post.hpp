@@ -39,8 +39,8 @@ inline post_recv_options options_of_receive(const communicator& comm, int tag, r
 
 /// Posts a receive. **Errors**: those of the post.
 inline accepted_status post_receive(rank_state& rank, request& req, buffer_ref into, envelope from) {
-  const post_recv_options options = options_of_receive(*req.comm, from.tag, req);
-  const std::uint32_t peer = from.peer == MPI_ANY_SOURCE ? any_rank : req.comm->world_rank(from.peer);
+  const post_recv_options options = options_of_receive(req.comm(), from.tag, req);
+  const std::uint32_t peer = from.peer == MPI_ANY_SOURCE ? any_rank : req.comm().world_rank(from.peer);
   return rank.device.until_accepted([&] { return rank.device.post_recv(peer, into, rank.signals, options); });
 }
 

@@ -25,7 +25,7 @@ int start(rank_state& rank, request& req) {
   }
   req.is_active = false;
   req.finish(outcome{});
-  return req.comm != nullptr ? fail_in(*req.comm, error) : error;
+  return req.owner != nullptr ? fail_in(*req.owner, error) : error;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace weft::mpi {
 
 communicator::communicator(weft::runtime& runtime, communicator_parts parts)
-    : error_owner{.kind = object_kind::communicator, .error_handler = {}},
+    : error_owner{.kind = object_kind::communicator},
       engine{runtime, {.id = parts.context, .ordered = parts.is_ordered}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},

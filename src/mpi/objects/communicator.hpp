@@ -2,6 +2,7 @@
 // Communicators: a group, and a matching engine of their own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,7 +13,6 @@
 #include "mpi/handle/object.hpp"
 #include "mpi/info/hints.hpp"
 #include "mpi/objects/attribute.hpp"
-#include "mpi/objects/lifetime.hpp"
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
 
@@ -43,12 +43,6 @@ struct communicator : error_owner {
     return static_cast<int>(is_whole_job ? world : local->member(world).value_or(0));
   }
 
-  /// A request that refers to it holds a reference until it is released. Blocking calls need none: their caller
-  /// has the handle. **Threads**: any, also inside progress.
-  void add_reference() noexcept { life.add_reference(); }
-  void remove_reference() noexcept { life.remove_reference(*this); }
-
-  lifetime life;
   weft::matching_engine engine;
   weft::group members;
   shared_group local;
@@ -60,6 +54,8 @@ struct communicator : error_owner {
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;
+  std::size_t registry_index = 0;         // its index in the registry
+  communicator* next_ended = nullptr;     // links communicators that wait for their destruction
   std::shared_ptr<send_buffer> buffer{};  // holds buffered sends; null: never attached
 };
 

@@ -7,8 +7,6 @@
 
 namespace weft::mpi {
 
-void lifetime::end(communicator& comm) noexcept { registry_->end(comm); }
-
 communicator_registry::communicator_registry(weft::runtime& runtime)
     : contexts_{runtime.rank(), runtime.size()}, agreements_{runtime, {.id = context_of_agreements, .ordered = true}} {}
 communicator_registry::~communicator_registry() = default;
@@ -16,15 +14,16 @@ communicator_registry::~communicator_registry() = default;
 communicator& communicator_registry::add(std::unique_ptr<communicator> made) {
   destroy_ended();
   const std::lock_guard locked{mutex_};
-  made->life.registry_ = this;
-  made->life.index_ = all_.size();
+  made->life.begin(*this);
+  made->registry_index = all_.size();
   all_.push_back(std::move(made));
   return *all_.back();
 }
 
-void communicator_registry::end(communicator& last) noexcept {
+void communicator_registry::end(error_owner& last) noexcept {
+  auto& comm = static_cast<communicator&>(last);
   const std::lock_guard locked{mutex_};
-  last.life.next_ended_ = std::exchange(ended_, &last);
+  comm.next_ended = std::exchange(ended_, &comm);
 }
 
 void communicator_registry::destroy_ended() noexcept {
@@ -32,10 +31,10 @@ void communicator_registry::destroy_ended() noexcept {
     std::unique_ptr<communicator> gone;  // its engine waits for polls of other threads: not with the lock
     const std::lock_guard locked{mutex_};
     if (ended_ == nullptr) return;
-    const std::size_t index = ended_->life.index_;
-    ended_ = ended_->life.next_ended_;
+    const std::size_t index = ended_->registry_index;
+    ended_ = ended_->next_ended;
     std::swap(all_[index], all_.back());
-    all_[index]->life.index_ = index;
+    all_[index]->registry_index = index;
     gone = std::move(all_.back());
     all_.pop_back();
   }

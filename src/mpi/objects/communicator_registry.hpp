@@ -13,7 +13,7 @@ namespace weft::mpi {
 
 /// An engine may not end inside progress, where the last request of a freed communicator may complete: communicators
 /// without references wait until a thread makes or frees another one, or until MPI_Finalize. **Threads**: any.
-class communicator_registry {
+class communicator_registry final : public owner_registry {
  public:
   explicit communicator_registry(weft::runtime& runtime);
   communicator_registry(const communicator_registry&) = delete;
@@ -42,8 +42,7 @@ class communicator_registry {
   [[nodiscard]] std::size_t count() const;
 
  private:
-  friend class lifetime;
-  void end(communicator& last) noexcept;
+  void end(error_owner& last) noexcept override;
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<communicator>> all_;

@@ -15,7 +15,7 @@ outcome result_of(const request& req, const weft::completion_record& record) noe
   if (record.error() == errc::cancelled) return {.is_cancelled = true};
   outcome out{.error = class_of(record.error())};
   if (is_receive(req)) {
-    out.source = req.comm->member(record.peer());
+    out.source = req.comm().member(record.peer());
     out.tag = static_cast<int>(record.tag());
     out.bytes = record.error() == errc::none ? record.bytes() : record.message_bytes();
   }
@@ -44,8 +44,8 @@ weft::completion::answer request_signals::signal(weft::completion_record&& recor
 
 void request_signals::receive(void* context, std::uint32_t source, std::uint64_t tag, std::uint64_t bytes) noexcept {
   auto& req = *static_cast<request*>(context);
-  if (!req.comm->is_whole_job) [[unlikely]]
-    return req.finish({.source = req.comm->member(source), .tag = static_cast<int>(tag), .bytes = bytes});
+  if (!req.comm().is_whole_job) [[unlikely]]
+    return req.finish({.source = req.comm().member(source), .tag = static_cast<int>(tag), .bytes = bytes});
   req.result = {.source = static_cast<int>(source), .tag = static_cast<int>(tag), .bytes = bytes};
   req.end();
 }
@@ -53,7 +53,7 @@ void request_signals::receive(void* context, std::uint32_t source, std::uint64_t
 int fail_of(const request& req, const outcome& result) noexcept {
   if (result.error == MPI_SUCCESS) [[likely]]
     return MPI_SUCCESS;
-  if (req.comm != nullptr) fail_in(*req.comm, result.error);
+  if (req.owner != nullptr) fail_in(*req.owner, result.error);
   if (result.error == MPI_ERR_TRUNCATE && is_receive(req))
     return fail(result.error, "the message of %llu bytes from rank %d with tag %d is longer than its buffer",
                 static_cast<unsigned long long>(result.bytes), result.source, result.tag);

@@ -9,6 +9,7 @@
 #include "mpi.h"
 #include "mpi/datatype/datatype.hpp"
 #include "mpi/handle/object.hpp"
+#include "mpi/objects/communicator.hpp"
 #include "mpi/objects/status.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -16,7 +17,6 @@
 
 namespace weft::mpi {
 
-struct communicator;
 struct rank_state;
 struct request;
 
@@ -77,7 +77,7 @@ struct described_send {
 
 struct request {
   request() noexcept {}
-  request(request_operation made_for, communicator& owner) noexcept : operation{made_for}, comm{&owner} {}
+  request(request_operation made_for, communicator& comm) noexcept : operation{made_for}, owner{&comm} {}
 
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
@@ -91,6 +91,8 @@ struct request {
     // [request.done] acquire <- [request.finish]: the result.
     return done.load(std::memory_order_acquire);
   }
+  /// The owner of a send, a receive or a collective.
+  [[nodiscard]] communicator& comm() const noexcept { return static_cast<communicator&>(*owner); }
   /// A start of a persistent request: from now on it is under way.
   void activate() noexcept {
     // [own] No other thread knows of the operation yet.
@@ -103,7 +105,7 @@ struct request {
   request_operation operation = request_operation::send;
   bool is_persistent = false;
   bool is_active = true;         // false: persistent, and not started; then it is done, with an empty result
-  communicator* comm = nullptr;  // its error handler is called; null: MPI_COMM_SELF
+  error_owner* owner = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
   union {
     described_send send;  // a send's; set before its post, as blocking calls pay for each word

@@ -36,7 +36,7 @@ void request_pool::grow() {
   }
 }
 
-request& request_pool::acquire(communicator* comm, request_operation operation) {
+request& request_pool::acquire(error_owner* owner, request_operation operation) {
   const auto locked = lock();
   if (free_ == nullptr) [[unlikely]]
     grow();
@@ -46,15 +46,15 @@ request& request_pool::acquire(communicator* comm, request_operation operation) 
   out.operation = operation;
   out.is_persistent = false;
   out.activate();
-  out.comm = comm;
-  if (comm != nullptr) comm->add_reference();
+  out.owner = owner;
+  if (owner != nullptr) owner->add_reference();
   out.next = nullptr;
   return out;
 }
 
-request& request_pool::acquire_persistent(communicator* comm, request_operation operation,
+request& request_pool::acquire_persistent(error_owner* owner, request_operation operation,
                                           std::unique_ptr<request_part> owned) {
-  request& out = acquire(comm, operation);
+  request& out = acquire(owner, operation);
   out.owned = owned.release();
   out.is_persistent = true;
   out.is_active = false;
@@ -66,7 +66,7 @@ void request_pool::release(request& req) noexcept {
   if (&req == &sent_) return;
   if (req.owned != nullptr) [[unlikely]]
     end_owned(req);
-  if (req.comm != nullptr) req.comm->remove_reference();
+  if (req.owner != nullptr) req.owner->remove_reference();
   const auto locked = lock();
   req.kind = object_kind::freed;
   req.next = std::exchange(free_, &req);

@@ -28,9 +28,9 @@ class request_pool {
   request_pool(const request_pool&) = delete;
   request_pool& operator=(const request_pool&) = delete;
 
-  /// A fresh request, active and not done, which is a reference to its communicator. Without one the error handler of
+  /// A fresh request, active and not done, which is a reference to its owner. Without one the error handler of
   /// MPI_COMM_SELF is called. **Errors**: `std::bad_alloc`.
-  [[nodiscard]] request& acquire(communicator* comm, request_operation operation);
+  [[nodiscard]] request& acquire(error_owner* owner, request_operation operation);
   /// Whether several threads use it at a time: then `try_acquire` may not be called.
   [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
   /// Acquires a request in a fast path, without the reference to the communicator. Null: it takes memory.
@@ -43,7 +43,7 @@ class request_pool {
     out->operation = operation;
     out->is_persistent = false;
     out->activate();
-    out->comm = &comm;
+    out->owner = &comm;
     out->next = nullptr;
     return out;
   }
@@ -56,7 +56,7 @@ class request_pool {
   [[nodiscard]] request& sent() noexcept { return sent_; }
 
   /// A persistent one, which is inactive; `owned` starts it. **Errors**: `std::bad_alloc`.
-  [[nodiscard]] request& acquire_persistent(communicator* comm, request_operation operation,
+  [[nodiscard]] request& acquire_persistent(error_owner* owner, request_operation operation,
                                             std::unique_ptr<request_part> owned);
   /// Releases a request that is done or was never started, and ends what it owns.
   void release(request& req) noexcept;
