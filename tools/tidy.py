@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import algorithms, atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, plainness, prepositions, words  # noqa: E402
+from checks import algorithms, atomics, docs, files as file_checks, helpers, layers, members, names as name_checks, pages, plainness, prepositions, words  # noqa: E402
 from checks.finding import Finding  # noqa: E402
 
 
@@ -60,7 +60,7 @@ def check(root, files=None):
     """Everything but the format."""
     files = project_files(root) if files is None else files
     findings = file_checks.readmes(root, files) + file_checks.contract(root, files) + layers.unreached(root, files)
-    findings += layers.through_the_door(root, files) + layers.as_built(root)
+    findings += layers.through_the_door(root, files) + layers.as_built(root) + pages.layers_as_built(root)
     labels = {}
     known = {"/".join(file.split("/")[i:]) for file in files for i in range(file.count("/") + 1)}
     texts = {file: (root / file).read_text() for file in files if file.endswith((".cpp", ".hpp", ".py", ".md"))}
@@ -73,7 +73,7 @@ def check(root, files=None):
         findings += file_checks.lengths(file, text)
         if file.endswith(".py"):
             continue
-        findings += file_checks.mentions(file, text, known)
+        findings += file_checks.mentions(file, text, known) + file_checks.functions(file, text)
         for check_file in (layers.layering, docs.undocumented, helpers.repeated, helpers.unowned,
                            name_checks.namespaces, name_checks.handlers):
             findings += check_file(file, text)

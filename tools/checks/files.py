@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long files are, that each folder says what lives in it, and that what comments name is there."""
+"""How long files and functions are, that each folder says what lives in it, and that what comments name is there."""
 
 import re
 from pathlib import Path
 
+import walks
 from checks.finding import Finding
 
 LINES_MAX = 600
+FUNCTION_LINES_MAX = 60
+PRODUCT = ("include/", "src/", "programs/", "apps/")
 README_LINES_MAX = 10
 
 LICENSE = "SPDX-License-Identifier: BSD-3-Clause"
@@ -38,6 +41,14 @@ def lengths(file, text):
     if count > LINES_MAX:
         return [Finding(file, LINES_MAX, f"{count} lines: what is longer than {LINES_MAX} wants to be two things")]
     return []
+
+
+def functions(file, text):
+    """A function of the product fits on a screen."""
+    if not file.startswith(PRODUCT) or not file.endswith((".cpp", ".hpp")):
+        return []
+    return [Finding(file, first, f"{name} has {last - first + 1} lines, {FUNCTION_LINES_MAX} allowed: make its steps functions")
+            for name, first, last in walks.functions_of(text) if last - first >= FUNCTION_LINES_MAX]
 
 
 def readmes(root, files):
