@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# subject: docs/architecture.md tools/walks.py tests/process/walk.cpp src/core src/net/shm src/net/ring
+# subject: docs/architecture.md tools/walks.py tests/process/walk.cpp tests/mpi/programs/walk.c src
 """Each function in a walk of docs/architecture.md is passed by the message, as callgrind sees it in the release build."""
 
 import os
@@ -14,6 +14,9 @@ from pathlib import Path
 SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 PROGRAM = BUILD / "tests/process/walk"
+MPI_PROGRAM = SOURCE / "tests/mpi/programs/walk.c"
+MPI_COMPILER = BUILD / "bin/weft-mpicc"
+OF_MPI = {"allreduce", "vector"}
 CACHE = (BUILD / "CMakeCache.txt").read_text() if (BUILD / "CMakeCache.txt").exists() else ""
 sys.path.insert(0, str(SOURCE / "tools"))
 import walks  # noqa: E402
@@ -45,28 +48,45 @@ class Reading(unittest.TestCase):
 @unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
 @unittest.skipIf(re.search(r"^WEFT_SANITIZE:STRING=.", CACHE, re.MULTILINE), "a sanitizer's code is another one")
 class Walks(unittest.TestCase):
+    def succeeds(self, *command):
+        run = subprocess.run([str(each) for each in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             timeout=240)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def run_of(self, walk):
+        """{file: functions} that the walk passes, at both ranks."""
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "out"
-            run = subprocess.run(["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={out}",
-                                  PROGRAM, walk], capture_output=True, text=True, timeout=240)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            parts = sorted(Path(folder).glob("out.*"))
-            if not parts:
-                self.skipTest("built without valgrind's headers")
-            return walks.passed(parts[0].read_text(), SOURCE)
+            callgrind = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={folder}/out.%p"]
+            if walk in OF_MPI:
+                if not MPI_COMPILER.exists():
+                    self.skipTest("built without the MPI library")
+                self.succeeds(MPI_COMPILER, "-g", "-O1", MPI_PROGRAM, "-o", f"{folder}/walk")
+                self.succeeds(BUILD / "bin/weft-run", "-n", "2", *callgrind, "--toggle-collect=walked", f"{folder}/walk", walk)
+                parts = sorted(Path(folder).glob("out.*"))
+                self.assertEqual(len(parts), 2)
+            else:
+                self.succeeds(*callgrind, PROGRAM, walk)
+                parts = sorted(Path(folder).glob("out.*.1"))
+                if not parts:
+                    self.skipTest("built without valgrind's headers")
+            out = {}
+            for part in parts:
+                for file, functions in walks.passed(part.read_text(), SOURCE).items():
+                    out.setdefault(file, set()).update(functions)
+            return out
 
     def test_each_step_is_passed(self):
         page = walks_of((SOURCE / "docs/architecture.md").read_text())
-        self.assertEqual(set(page), {"message", "send", "fiber"})
+        self.assertEqual(set(page), {"message", "send", "fiber"} | OF_MPI)
         for walk, steps in page.items():
-            self.assertGreater(len(steps), 5, walk)
-            passed = self.run_of(walk)
-            for function, file in steps:
-                with self.subTest(walk=walk, function=function, file=file):
-                    self.assertIn(function.rsplit("::", 1)[-1], passed.get(file, []))
-            if walk == "send":  # between processes that can't copy, not here
-                self.assertNotIn("send_rtr", passed["src/core/protocol/rendezvous.cpp"])
+            with self.subTest(walk=walk):
+                self.assertGreater(len(steps), 5)
+                passed = self.run_of(walk)
+                for function, file in steps:
+                    with self.subTest(walk=walk, function=function, file=file):
+                        self.assertIn(function.rsplit("::", 1)[-1], passed.get(file, []))
+                if walk == "send":  # between processes that can't copy, not here
+                    self.assertNotIn("send_rtr", passed["src/core/protocol/rendezvous.cpp"])
 
 
 if __name__ == "__main__":
