@@ -48,14 +48,14 @@ class error_handler_slot {
   ~error_handler_slot();
 
   void set(MPI_Errhandler handler) noexcept;
-  /// The handler, with a reference that `release_error_handler` takes back.
+  /// The handler, with a reference that `release_error_handler` releases.
   [[nodiscard]] MPI_Errhandler acquire() const noexcept;
 
  private:
   MPI_Errhandler handler_ = MPI_ERRORS_ARE_FATAL;
 };
 
-/// Takes a reference back. Nothing, for a predefined handler.
+/// Releases a reference. Predefined handlers have none.
 void release_error_handler(MPI_Errhandler handler) noexcept;
 
 int create_error_handler(handler_function function, MPI_Errhandler* handler) noexcept;

@@ -29,7 +29,7 @@ int get_status_any(rank_state& rank, int count, const MPI_Request* all, int* ind
 int get_status_some(rank_state& rank, int count, const MPI_Request* all, int* done_count, int* indices,
                     MPI_Status* statuses) noexcept;
 
-/// Completes a request that is done: writes the status, and gives the request back, or makes it inactive if it is
+/// Completes a request that is done: writes the status, and releases the request, or makes it inactive if it is
 /// persistent. Returns the error class of the operation.
 int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* status) noexcept;
 

@@ -9,7 +9,7 @@
 
 namespace weft::mpi {
 
-/// Writes the status, gives the request back, and sets its handle to null. False: nothing has happened.
+/// Writes the status, releases the request, and sets its handle to null. False: nothing has happened.
 [[nodiscard]] inline bool try_complete(rank_state& rank, MPI_Request& handle, request& req,
                                        MPI_Status* status) noexcept {
   if (rank.requests.is_shared() || req.owned != nullptr || req.result.error != MPI_SUCCESS) [[unlikely]]
