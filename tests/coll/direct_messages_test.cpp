@@ -11,6 +11,7 @@
 
 #include "coll/algorithms/direct_bodies.hpp"
 #include "coll/choose/choose.hpp"
+#include "coll/run/direct.hpp"
 #include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 
