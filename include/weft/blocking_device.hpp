@@ -57,14 +57,14 @@ class blocking_device {
   /// announces such a message: a fiber looks again each time that its worker gets to it. **Blocking**: until there is
   /// one. **Errors**: those of `device::probe`, and `invalid_state` as for all.
   [[nodiscard]] matched_message probe(std::uint32_t peer, const probe_options& options = {});
-  /// The same within `limits`. **Returns**: nothing if a limit was reached first.
+  /// Waits within `limits`. **Returns**: nothing if a limit was reached first.
   [[nodiscard]] std::optional<matched_message> probe_within(const wait_limits& limits, std::uint32_t peer,
                                                             const probe_options& options = {});
   /// Source, tag and size of the oldest message that a receive with these arguments would match; the message stays, as
   /// with `MPI_Probe`. A fiber looks again as in `probe`. **Blocking**: until there is one. **Errors**: those of
   /// `device::peek`, and `invalid_state` as for all.
   [[nodiscard]] message_envelope peek(std::uint32_t peer, const probe_options& options = {});
-  /// The same within `limits`. **Returns**: nothing if a limit was reached first.
+  /// Waits within `limits`. **Returns**: nothing if a limit was reached first.
   [[nodiscard]] std::optional<message_envelope> peek_within(const wait_limits& limits, std::uint32_t peer,
                                                             const probe_options& options = {});
   /// Receives a message that a probe of `through()` has taken; `message` is empty afterwards. **Returns**: its record.
@@ -119,7 +119,7 @@ class blocking_device {
   struct named {
     const char* name;
     std::uint32_t peer;
-    std::uint32_t device;  // of the peer's
+    std::uint32_t device;  // index at the peer
     std::uint64_t tag = 0;
     std::uint64_t room = 0;  // bytes of a receive's buffer; of a list 0
   };
@@ -135,7 +135,7 @@ class blocking_device {
     status (*post)(void* callable, completion& local, void* context);
   };
   completion_record run_erased(const erased_post& post, const named& operation);
-  // The same for one buffer and for a list of them.
+  // One buffer, or a list of them.
   template <class Bytes>
   void send_any(std::uint32_t peer, const Bytes& bytes, post_send_options options);
   template <class Buffer>

@@ -171,7 +171,7 @@ class buffer_ref {
 
 namespace detail {
 
-/// Of buffers in ordinary memory.
+/// Names a buffer in ordinary memory.
 [[nodiscard]] constexpr ordinary_bytes ordinary(const const_buffer_ref& of) noexcept {
   return {of.address(), of.bytes()};
 }
@@ -197,7 +197,7 @@ class basic_buffer_list {
  public:
   /// Refers to `buffers`, which is not copied.
   constexpr basic_buffer_list(std::span<const Buffer> buffers) noexcept : buffers_{buffers} {}
-  /// The same for a container of buffers. Does not compile for a temporary, which would end before the operation.
+  /// Takes a container of buffers. Does not compile for a temporary, which would end before the operation.
   template <class Container>
   requires(std::is_convertible_v<Container, std::span<const Buffer>> &&
            !std::is_same_v<std::remove_cvref_t<Container>, std::span<const Buffer>>)  //

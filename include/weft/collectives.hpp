@@ -35,9 +35,9 @@ class basic_collective_buffer {
   using address = std::conditional_t<std::is_same_v<Buffer, buffer_ref>, void*, const void*>;
 
  public:
-  /// In place, as `{}` says.
+  /// Works in place, as `{}` says.
   constexpr basic_collective_buffer() noexcept = default;
-  /// The same by its name.
+  /// Says by its name what `{}` says.
   [[nodiscard]] static constexpr basic_collective_buffer inplace() noexcept { return {}; }
 
   /// A container, or any other buffer.
@@ -143,8 +143,8 @@ constexpr void refuse_misfit() noexcept {
 /// The sizes and places of blocks, one for each member. **Buffer**: both arrays are the caller's, and must live until
 /// the collective is complete.
 struct blocks {
-  std::span<const std::uint64_t> bytes;    ///< of each block
-  std::span<const std::uint64_t> offsets;  ///< of each block in its buffer, in bytes
+  std::span<const std::uint64_t> bytes;    ///< size of each block
+  std::span<const std::uint64_t> offsets;  ///< position of each block in its buffer, in bytes
 };
 
 /// The operation of a collective.
@@ -222,7 +222,7 @@ class persistent_collective {
 /// root that is no member, sizes that don't fit, memory that can't be used and unknown algorithms; `std::bad_alloc`.
 class collective {
  public:
-  /// For the library: the parts of it.
+  /// Parts of it, which the library alone uses.
   struct parts {
     collective_operation operation = collective_operation::barrier;
     /// The input is `{}`, or the output of a scatter. All members of an alltoall say so, or none of them.
@@ -233,7 +233,7 @@ class collective {
     reduction how{};
     blocks in_blocks{};
     blocks out_blocks{};
-    /// Of a gather or scatter: that blocks have sizes of their own, which the root alone names.
+    /// Whether the blocks of a gather or scatter have sizes of their own, which the root alone names.
     bool root_has_blocks = false;
   };
 
@@ -272,7 +272,7 @@ class collective {
                        .out = out,
                        .how = how}};
   }
-  /// Of elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
+  /// Combines elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective allreduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
@@ -297,7 +297,7 @@ class collective {
                        .out = out,
                        .how = how}};
   }
-  /// Of elements: `out` of other members than the root may be an empty container.
+  /// Combines elements: `out` of other members than the root may be an empty container.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective reduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
@@ -321,7 +321,7 @@ class collective {
                        .in = in.buffer(),
                        .out = out}};
   }
-  /// The same with blocks of different sizes. The root gives their places in `out`; the others give none.
+  /// Allows blocks of different sizes. The root gives their places in `out`; the others give none.
   [[nodiscard]] static collective gather(const collective_input& in, buffer_ref out, std::uint32_t root,
                                          const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::gather,
@@ -341,7 +341,7 @@ class collective {
                        .in = in,
                        .out = out.buffer()}};
   }
-  /// The same with blocks of different sizes. The root gives their places in `in`; the others give none.
+  /// Allows blocks of different sizes. The root gives their places in `in`; the others give none.
   [[nodiscard]] static collective scatter(const_buffer_ref in, const collective_output& out, std::uint32_t root,
                                           const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::scatter,
@@ -383,7 +383,7 @@ class collective {
                        .how = how,
                        .out_blocks = lists}};
   }
-  /// Of elements: `reduce_scatter(parts, mine)` adds.
+  /// Combines elements: `reduce_scatter(parts, mine)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective reduce_scatter(detail::elements_in<detail::element_of<Out>> in, Out&& out,
@@ -407,7 +407,7 @@ class collective {
                        .out = out,
                        .how = how}};
   }
-  /// Of elements: `scan(mine, sums)` adds.
+  /// Combines elements: `scan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective scan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
@@ -431,7 +431,7 @@ class collective {
                        .out = out,
                        .how = how}};
   }
-  /// Of elements: `exscan(mine, sums)` adds.
+  /// Combines elements: `exscan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
   [[nodiscard]] static collective exscan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
@@ -447,7 +447,7 @@ class collective {
     return collective{parts{}};
   }
 
-  /// For the library.
+  /// Used by the library alone.
   explicit collective(const parts& of) noexcept : parts_{of} {}
 
  private:

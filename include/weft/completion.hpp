@@ -40,7 +40,7 @@ class [[nodiscard]] completion_record {
   /// An empty record.
   completion_record() noexcept {}  // not defaulted: that would zero the bytes behind the head
 
-  /// For transports and protocols: takes over the payload that `raw` refers to.
+  /// Takes over, for transports and protocols, the payload that `raw` refers to.
   explicit completion_record(const detail::raw_record& raw) noexcept : raw_{raw} {}
 
   /// Takes the payload over; `other` has none afterwards.
@@ -67,7 +67,7 @@ class [[nodiscard]] completion_record {
   /// The message's tag, or the post's.
   [[nodiscard]] std::uint64_t tag() const noexcept { return raw_.tag; }
 
-  /// Of an active message: its payload. Of a receive: the part of the buffer that was written. Of a put's or get's
+  /// The payload of an active message. Of a receive: the part of the buffer that was written. Of a put's or get's
   /// signal: the part of the region. Of another post: its buffer (empty for a list of several, unless they lie one
   /// behind the other).
   ///
@@ -108,7 +108,7 @@ class [[nodiscard]] completion_record {
     return {static_cast<std::byte*>(where.data), static_cast<std::size_t>(where.bytes)};
   }
 
-  /// Of a receive: the size of the message that was sent, also if it did not fit into the buffer.
+  /// The size of the message that was sent to a receive, also if it did not fit into the buffer.
   [[nodiscard]] std::uint64_t message_bytes() const noexcept {
     return raw_.location == detail::payload_location::in_record ? raw_.inline_bytes : raw_.referred().message_bytes;
   }
@@ -121,7 +121,7 @@ class [[nodiscard]] completion_record {
   /// `errc::none`, or why the operation failed.
   [[nodiscard]] errc error() const noexcept { return raw_.error; }
 
-  /// For code that stores and fills records: the record's bytes. Code that copies them owns the payload from then on,
+  /// The record's bytes, for code that stores and fills records. Code that copies them owns the payload from then on,
   /// and must call `detach()` here.
   [[nodiscard]] detail::raw_record& raw() noexcept { return raw_; }
   /// Forgets the payload without giving it back.
@@ -187,15 +187,15 @@ class completion {
   explicit completion(weft::runtime& owner) noexcept;
   virtual ~completion();
 
-  /// For the destructor of a class of your own, as its first call. If an exception is leaving the scope of the object,
-  /// cancels the posted operations that would signal it, and makes progress on shared devices until the others have
-  /// signalled it. What is cancelled here is not signalled. Otherwise it does nothing.
+  /// Must be the first call of the destructor of a class of your own. If an exception is leaving the scope of the
+  /// object, cancels the posted operations that would signal it, and makes progress on shared devices until the others
+  /// have signalled it. What is cancelled here is not signalled. Otherwise it does nothing.
   ///
   /// **Blocking**: a second at most, and only then.
   void end_signals() noexcept { end_signals(nullptr); }
 
-  /// For the constructor of a class of your own: short messages that a receive has got in full, into one buffer of
-  /// ordinary memory, may be given to `function` instead of to `signal`, in a third of the time. `context` is the
+  /// Called by the constructor of a class of your own: short messages that a receive has got in full, into one buffer
+  /// of ordinary memory, may be given to `function` instead of to `signal`, in a third of the time. `context` is the
   /// receive's, and `bytes` says how many were written.
   ///
   /// **Blocking**: `function` may not block, and may call nothing of this library. **Threads**: as of `signal`.
@@ -222,7 +222,7 @@ class completion {
   friend class core::registrations;
   friend class core::promise;  // core/operation/promise.hpp: all else that the library does with signals
 
-  // The same, for an object that can be full: `make_room` empties it.
+  // Ends it for an object that can be full: `make_room` empties it.
   void end_signals(void (*make_room)(completion& full)) noexcept;
 
   friend class blocking_device;
@@ -252,7 +252,7 @@ class completion {
     // [completion.count] release -> [completion.sum]: the promise, which comes before, and what the signal did.
     mine.store(mine.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  // For a thread whose slot is not known yet, or that is not among the first.
+  // Counts for a thread whose slot is not known yet, or that is not among the first.
   static void count_first(signal_count& which) noexcept;
   // Takes back what the calling thread has counted.
   static void count_back(signal_count& which) noexcept;

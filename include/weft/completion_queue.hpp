@@ -74,7 +74,7 @@ class completion_queue final : public completion {
   friend class core::registrations;
 
   [[nodiscard]] [[gnu::always_inline]] std::optional<completion_record> pop_at(const lane::ready_slot& found) noexcept {
-    std::optional<completion_record> out{std::in_place};  // in the caller's result: copied only once
+    std::optional<completion_record> out{std::in_place};  // lies in the caller's result: copied only once
     if (!bounded_->first_lane().take_first(found, out->raw())) empty(out);
     return out;
   }

@@ -53,13 +53,13 @@ status fast_post_am(core::device_state& through, message_target to, remote_compl
                     std::uint64_t tag);
 status fast_post_send(core::device_state& through, message_target to, match_policy policy, ordinary_bytes bytes,
                       std::uint64_t tag);
-/// The same for an engine named by its object, matched by rank and tag.
+/// Sends in an engine named by its object, matched by rank and tag.
 status fast_send_in(core::device_state& through, message_target to, core::engine_state& engine, ordinary_bytes bytes,
                     const rest_of_send& rest);
 /// The fast path of `device::post_recv`, for receives from the default engine that may answer *retry*.
 status fast_post_recv(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
                       std::uint64_t tag, void* context);
-/// The same for an engine named by its object.
+/// Receives in an engine named by its object.
 status fast_recv_in(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
                     std::uint64_t tag, void* context, core::engine_state& engine);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
@@ -71,7 +71,8 @@ status fast_recv_in(core::device_state& through, message_source from, ordinary_b
 status slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                      completion& local, const post_get_options& options);
 
-/// Of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered *retry*.
+/// Parts of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered
+/// *retry*.
 void begin_posting();
 void make_room(device& through);
 /// The next step of a wait by tests; `test_loop` says when.
@@ -182,7 +183,7 @@ class device {
              const reply_options& options = {}) {
     reply_with(request.source(), to, bytes, request.tag(), options);
   }
-  /// The same to any rank: a handler that asks a third rank. There `can_reply` bounds what is kept as well, but two
+  /// Replies to any rank: a handler that asks a third rank. There `can_reply` bounds what is kept as well, but two
   /// ranks whose handlers ask each other without end may wait for each other. **Blocking**, **Threads**, **Buffer** and
   /// **Errors**: as for an answer.
   void reply(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const reply_options& options = {}) {
@@ -406,7 +407,7 @@ class device {
   /// `peer()` the rank, and its `error()` the one that `flush` would have thrown. It can't be cancelled. **Errors**:
   /// those of `flush` that are known now; `invalid_argument` for a `local` of another runtime; `std::bad_alloc`.
   status post_flush(std::uint32_t peer, completion& local, const post_flush_options& options = {});
-  /// The same for each rank, one after the other; the record's `peer()` is the rank with an error, or the last one.
+  /// Flushes each rank, one after the other; the record's `peer()` is the rank with an error, or the last one.
   status post_flush(completion& local, const post_flush_options& options = {});
   template <class WriteMembersInOrderOf = post_flush_options>
   status post_flush(...) = delete;  // options that do not fit
@@ -475,7 +476,7 @@ class device {
   /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false at
   /// a limit of `options`. Ask the object whether any of them failed.
   bool wait_all(const completion& on, const wait_options& options = {});
-  /// The same for several objects.
+  /// Waits for several objects.
   bool wait_all(std::initializer_list<const completion*> on, const wait_options& options = {});
   template <class WriteMembersInOrderOf = wait_options>
   bool wait_all(const completion&, ...) = delete;  // options that do not fit
@@ -524,7 +525,7 @@ class device {
   friend class core::run_loop_state;
   friend class run_loop;
 
-  // For posts of which `goes_inline` is false, and for wrong calls.
+  // Takes posts of which `goes_inline` is false, and for wrong calls.
   status post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                       const post_am_options& options);
   status post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,

@@ -101,10 +101,10 @@ class [[nodiscard]] fiber {
   /// **Errors**: the exception of the fiber's function; `invalid_state` if it is not joinable, and inside a handler,
   /// hook or node.
   void join();
-  /// As `join`, within `limits`. If a limit is reached first, the fiber runs on and stays joinable. **Blocking**: until
-  /// the fiber has ended, or a limit is reached. **Returns**: whether it has ended; then it is joined. **Errors**: as
-  /// for `join`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. After the latter
-  /// two the fiber stays joinable.
+  /// Joins as `join`, within `limits`. If a limit is reached first, the fiber runs on and stays joinable. **Blocking**:
+  /// until the fiber has ended, or a limit is reached. **Returns**: whether it has ended; then it is joined.
+  /// **Errors**: as for `join`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+  /// After the latter two the fiber stays joinable.
   [[nodiscard]] bool join(const wait_limits& limits);
   /// Lets the fiber run on without a join. If its function throws, the process ends with a message.
   void detach() noexcept;
@@ -202,17 +202,17 @@ void yield() noexcept;
 /// **Blocking**: until then. **Threads**: fibers. **Errors**: `invalid_state` in a thread that is no fiber, and inside
 /// a handler, hook or node.
 void wait();
-/// As `wait`, within `limits`. **Blocking**: until the fiber is signalled, or a limit is reached. **Returns**: false if
-/// a limit was reached, as far as the call knows: test the condition in both cases. **Threads**: fibers. **Errors**: as
-/// for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
+/// Waits as `wait`, within `limits`. **Blocking**: until the fiber is signalled, or a limit is reached. **Returns**:
+/// false if a limit was reached, as far as the call knows: test the condition in both cases. **Threads**: fibers.
+/// **Errors**: as for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
 [[nodiscard]] bool wait(const wait_limits& limits);
 /// Suspends the calling fiber for `time`; a calling thread sleeps. It ends no earlier, whatever signals come; a signal
 /// that comes meanwhile may be lost.
 /// **Blocking**: for that time. **Threads**: any. **Errors**: `invalid_state` inside a handler, hook or node;
 /// `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
 void sleep_for(std::chrono::nanoseconds time);
-/// As the other `sleep_for`, but a request of `stop` ends it. **Blocking**: until then. **Returns**: whether the time
-/// is over; false after a request to stop. **Threads** and **Errors**: as for the other.
+/// Sleeps as the other `sleep_for`, but a request of `stop` ends it. **Blocking**: until then. **Returns**: whether the
+/// time is over; false after a request to stop. **Threads** and **Errors**: as for the other.
 [[nodiscard]] bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop);
 /// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. But within
 /// the function that calls this, the compiler may use the address of a thread-local variable that it computed before,

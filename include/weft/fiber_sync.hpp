@@ -80,10 +80,10 @@ class fiber_condition {
   void wait(std::unique_lock<fiber_mutex>& lock, Condition is_done) {
     while (!is_done()) wait(lock);
   }
-  /// As `wait`, within `limits`. **Blocking**: until a notification comes or a limit is reached, and the caller has the
-  /// lock again, for which it waits without a limit. **Returns**: whether a notification came. **Errors**: as for the
-  /// other `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then nothing
-  /// has happened.
+  /// Waits as `wait`, within `limits`. **Blocking**: until a notification comes or a limit is reached, and the caller
+  /// has the lock again, for which it waits without a limit. **Returns**: whether a notification came. **Errors**: as
+  /// for the other `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then
+  /// nothing has happened.
   [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, const wait_limits& limits);
   /// Waits until `is_done()`, which it calls under the lock, within `limits`. **Blocking**: until then, and for the
   /// lock.
@@ -112,7 +112,7 @@ class fiber_condition {
 /// thread.
 class fiber_barrier {
  public:
-  /// For `count` fibers or threads. **Blocking**: never. **Errors**: `invalid_argument` for 0.
+  /// Serves `count` fibers or threads. **Blocking**: never. **Errors**: `invalid_argument` for 0.
   explicit fiber_barrier(std::uint32_t count);
   fiber_barrier(const fiber_barrier&) = delete;
   fiber_barrier& operator=(const fiber_barrier&) = delete;
@@ -120,7 +120,8 @@ class fiber_barrier {
   /// Waits until `count` have called it. What they did before is visible to all of them afterwards. **Blocking**: until
   /// then. **Errors**: `invalid_state` inside a handler, hook or node; then the call does not count.
   void arrive_and_wait();
-  /// As `arrive_and_wait`, within `limits`. If a limit is reached before `count` have called, the call does not count.
+  /// Arrives and waits as `arrive_and_wait`, within `limits`. If a limit is reached before `count` have called, the
+  /// call does not count.
   /// **Blocking**: until then. **Returns**: whether `count` have called. **Errors**: `invalid_state` inside a handler,
   /// hook or node; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then the call
   /// does not count.
@@ -151,7 +152,8 @@ class fiber_event {
   /// Waits until it is set. What was done before `set` is visible afterwards. **Blocking**: until then. **Errors**:
   /// `invalid_state` inside a handler, hook or node, also where it is set.
   void wait();
-  /// As `wait`, within `limits`. **Blocking**: until it is set, or a limit is reached. **Returns**: whether it is set.
+  /// Waits as `wait`, within `limits`. **Blocking**: until it is set, or a limit is reached. **Returns**: whether it is
+  /// set.
   /// **Errors**: as for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
   [[nodiscard]] bool wait(const wait_limits& limits);
 

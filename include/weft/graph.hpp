@@ -29,7 +29,7 @@ class graph_state;
 
 /// Names a node of a graph.
 struct graph_node {
-  std::uint32_t number = 0;  ///< in the order in which the nodes were added, from 0 on
+  std::uint32_t number = 0;  ///< counts in the order in which the nodes were added, from 0 on
 };
 
 /// What becomes of the nodes behind a node that has failed.
@@ -138,7 +138,7 @@ class graph {
 
  private:
   friend class coll::persistent_run;
-  // For collectives, as the functions of `graph_state`.
+  // Used by collectives, as the functions of `graph_state`.
   void call_at_end(std::function<void()> function);
   void start_held(completion& done, void* context);
   void release_held(errc refused = errc::none) noexcept;

@@ -77,7 +77,7 @@ class group {
   /// `std::bad_alloc`.
   [[nodiscard]] group split(std::optional<std::uint32_t> colour, std::int64_t key = 0,
                             const group_options& options = {});
-  /// The same members once more, for another thread. Collective over this group: one broadcast; none if
+  /// A group of these members once more, for another thread. Collective over this group: one broadcast; none if
   /// options give a name, and then it does not block. **Blocking**, **Threads** and **Errors**: as for `split`.
   [[nodiscard]] group dup(const group_options& options = {});
   /// A group for each node (`runtime::node_of`). Collective over this group: one allgather. **Blocking**, **Threads**

@@ -69,7 +69,7 @@ class hook_function final : public hook_node {
 /// **Errors**: none. The device must live while a function of its handles runs; after its end all of them do nothing.
 class [[nodiscard]] hook {
  public:
-  /// Of no hook.
+  /// Handle of no hook.
   hook() noexcept = default;
   /// Takes the hook over; the other handle has none afterwards.
   hook(hook&&) noexcept = default;

@@ -63,7 +63,7 @@ inline constexpr std::uint32_t default_matching_engine = 0xffff'ff00;
 /// never collide with the last one.
 inline constexpr std::uint32_t group_matching_engine = 0xffff'ffff;
 
-/// For receives of ordered engines: matches messages of every rank, as `MPI_ANY_SOURCE` does.
+/// Lets receives of ordered engines match messages of every rank, as `MPI_ANY_SOURCE` does.
 inline constexpr std::uint32_t any_rank = ~std::uint32_t{0};
 
 /// A matching space of its own, as an MPI communicator's context is: sends of one engine never match receives of
@@ -123,7 +123,7 @@ class engine_ref {
   constexpr engine_ref() noexcept = default;
   /// The engine of the posting runtime with this id.
   constexpr engine_ref(std::uint32_t id) noexcept : id_{id} {}
-  /// For the library: an engine by its state.
+  /// An engine by its state, which the library alone uses.
   engine_ref(std::uint32_t id, core::engine_state& object) noexcept : id_{id}, object_{&object} {}
   /// This engine, which must live as long as the post may use it.
   engine_ref(const matching_engine& engine) noexcept : id_{engine.id_}, object_{engine.state_} {}

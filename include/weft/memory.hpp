@@ -91,15 +91,15 @@ class memory {
   [[nodiscard]] std::string_view kind() const noexcept;
 
  protected:
-  /// Of `layout`, which is no kind.
+  /// Made by `layout`, which is no kind.
   struct of_layout {};
-  /// For `layout`.
+  /// Made by `layout`.
   memory(of_layout /*which*/, void* context) noexcept : context_{context} {}
 
  private:
   friend struct core::memory_copies;
   core::kind_state* kind_ = nullptr;  // null: a layout
-  std::uint64_t number_ = 0;          // of the kind
+  std::uint64_t number_ = 0;          // number of the kind
   void* context_;
 };
 
@@ -138,7 +138,7 @@ class layout : public memory {
  public:
   /// A layout with these functions. **Errors**: `invalid_argument` for null functions.
   explicit layout(const layout_functions& functions, const void* context = nullptr);
-  /// The same with the functions of `shape`, which must live as long.
+  /// Takes the functions of `shape`, which must live as long.
   template <layout_shape Shape>
   explicit layout(const Shape& shape)
       : layout{
@@ -155,7 +155,7 @@ class layout : public memory {
   template <layout_shape Shape>
   explicit layout(const Shape&&) = delete;  // the shape ends before the operation
 
-  /// Of a layout whose bytes lie side by side after all.
+  /// The layout of bytes that lie side by side after all.
   struct contiguous {};
   /// A layout whose buffers are ordinary ones: no function is called.
   explicit layout(contiguous /*all*/) noexcept;

@@ -16,7 +16,7 @@ class runtime;
 /// What is Weft's of a communicator.
 struct mpi_communicator {
   weft::runtime* runtime = nullptr;  ///< MPI_Init has made it; it ends with MPI_Finalize
-  weft::device* device = nullptr;    ///< by which the messages of the communicator go
+  weft::device* device = nullptr;    ///< carries the messages of the communicator go
   /// The rank in `runtime` of each member, by its rank in the communicator. Of an intercommunicator: of the local
   /// group.
   std::vector<std::uint32_t> world_ranks{};

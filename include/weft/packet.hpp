@@ -27,17 +27,17 @@ struct post_packet_options {
 
 /// Options of `device::post_send` with a packet.
 struct post_packet_send_options {
-  std::uint64_t tag = 0;                         ///< as in `post_send_options`
-  engine_ref engine{};                           ///< as in `post_send_options`
-  match_policy policy = match_policy::rank_tag;  ///< as in `post_send_options`
-  std::uint32_t device = any_device;             ///< as in `post_packet_options`
+  std::uint64_t tag = 0;                         ///< see `post_send_options`
+  engine_ref engine{};                           ///< see `post_send_options`
+  match_policy policy = match_policy::rank_tag;  ///< see `post_send_options`
+  std::uint32_t device = any_device;             ///< see `post_packet_options`
 };
 
 /// Options of `device::post_put` with a packet.
 struct post_packet_put_options {
-  signal_target signal = std::nullopt;  ///< as in `post_put_options`
-  std::uint64_t tag = 0;                ///< of the signal
-  std::uint32_t device = any_device;    ///< as in `post_packet_options`
+  signal_target signal = std::nullopt;  ///< see `post_put_options`
+  std::uint64_t tag = 0;                ///< tag of the signal
+  std::uint32_t device = any_device;    ///< see `post_packet_options`
 };
 
 /// Memory from the library's packet pool: write a message into it and post it without a copy.
@@ -79,7 +79,7 @@ class [[nodiscard]] packet {
   packet(core::packet_pool& pool, std::span<std::byte> memory, std::uint32_t index) noexcept
       : pool_{&pool}, memory_{memory}, index_{index} {}
   void give_back() noexcept;
-  // Of a post: that the packet can be posted; and what becomes of it.
+  // Says of a post that the packet can be posted; and what becomes of it.
   void check(const char* call, const core::packet_pool& pool, std::uint32_t peer, std::size_t bytes) const;
   void end_post(const status& answer) noexcept;
 

@@ -61,7 +61,7 @@ struct post_am_options {
 struct reply_options {
   /// The tag of the reply; if not given, the tag of the message that it answers, or 0 where only a rank is named.
   std::optional<std::uint64_t> tag = std::nullopt;
-  std::uint32_t device = any_device;  ///< as in `post_am_options`
+  std::uint32_t device = any_device;  ///< see `post_am_options`
   /// Allows more bytes than a packet has (`WEFT_PACKET_BYTES`): the library copies them to the heap, and the target
   /// fetches them from there.
   bool copy_long = false;
@@ -78,19 +78,19 @@ struct post_send_options {
   engine_ref engine{};
   match_policy policy = match_policy::rank_tag;            ///< which of rank and tag are compared
   completion_level complete_at = completion_level::local;  ///< delivered: a receive has matched it
-  std::uint32_t device = any_device;                       ///< as in `post_am_options`
-  void* context = nullptr;                                 ///< as in `post_am_options`
-  bool allow_done = true;                                  ///< as in `post_am_options`
-  bool allow_retry = true;                                 ///< as in `post_am_options`
+  std::uint32_t device = any_device;                       ///< see `post_am_options`
+  void* context = nullptr;                                 ///< see `post_am_options`
+  bool allow_done = true;                                  ///< see `post_am_options`
+  bool allow_retry = true;                                 ///< see `post_am_options`
 };
 
 /// Options of `device::post_recv`.
 struct post_recv_options {
   /// Compared with the message's. Messages of one tag have no order, unless the engine is `.ordered`: number them.
   std::uint64_t tag = 0;
-  engine_ref engine{};                           ///< as in `post_send_options`
+  engine_ref engine{};                           ///< see `post_send_options`
   match_policy policy = match_policy::rank_tag;  ///< which of rank and tag are compared
-  /// In an ordered engine: matches any tag, as `MPI_ANY_TAG` does.
+  /// Matches any tag in an ordered engine, as `MPI_ANY_TAG` does.
   bool any_tag = false;
   void* context = nullptr;  ///< copied into the completion record
   bool allow_retry = true;  ///< false: never `retry`
@@ -98,10 +98,10 @@ struct post_recv_options {
 
 /// Options of `device::probe` and `device::peek`: those of a receive that would match the message.
 struct probe_options {
-  std::uint64_t tag = 0;                         ///< as in `post_recv_options`
-  engine_ref engine{};                           ///< as in `post_send_options`
-  match_policy policy = match_policy::rank_tag;  ///< as in `post_recv_options`
-  bool any_tag = false;                          ///< as in `post_recv_options`
+  std::uint64_t tag = 0;                         ///< see `post_recv_options`
+  engine_ref engine{};                           ///< see `post_send_options`
+  match_policy policy = match_policy::rank_tag;  ///< see `post_recv_options`
+  bool any_tag = false;                          ///< see `post_recv_options`
   /// If not null, the call says here whether it found nothing because another thread held the lock.
   bool* is_busy = nullptr;
 };
@@ -110,23 +110,23 @@ struct probe_options {
 struct post_put_options {
   /// The completion object that is signalled at the target, after the data has been written.
   signal_target signal = std::nullopt;
-  std::uint64_t tag = 0;                                   ///< of the signal
-  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
-  std::uint32_t device = any_device;                       ///< as in `post_am_options`
-  void* context = nullptr;                                 ///< as in `post_am_options`
-  bool allow_done = true;                                  ///< as in `post_am_options`
-  bool allow_retry = true;                                 ///< as in `post_am_options`
+  std::uint64_t tag = 0;                                   ///< tag of the signal
+  completion_level complete_at = completion_level::local;  ///< see `post_am_options`
+  std::uint32_t device = any_device;                       ///< see `post_am_options`
+  void* context = nullptr;                                 ///< see `post_am_options`
+  bool allow_done = true;                                  ///< see `post_am_options`
+  bool allow_retry = true;                                 ///< see `post_am_options`
 };
 
 /// Options of `device::post_get`.
 struct post_get_options {
   /// The completion object that is signalled at the target, after the data has been read.
   signal_target signal = std::nullopt;
-  std::uint64_t tag = 0;              ///< of the signal
-  std::uint32_t device = any_device;  ///< as in `post_am_options`
-  void* context = nullptr;            ///< as in `post_am_options`
-  bool allow_done = true;             ///< as in `post_am_options`
-  bool allow_retry = true;            ///< as in `post_am_options`
+  std::uint64_t tag = 0;              ///< tag of the signal
+  std::uint32_t device = any_device;  ///< see `post_am_options`
+  void* context = nullptr;            ///< see `post_am_options`
+  bool allow_done = true;             ///< see `post_am_options`
+  bool allow_retry = true;            ///< see `post_am_options`
 };
 
 /// The operation of a remote atomic: the new value of the word `old` at the target.
@@ -144,33 +144,33 @@ template <class Word>
 struct post_atomic_options {
   /// The library writes the old word here; null: the caller does not want it.
   Word* result = nullptr;
-  Word compare = 0;                                        ///< of `compare_and_swap`
-  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
-  std::uint32_t device = any_device;                       ///< as in `post_am_options`
-  void* context = nullptr;                                 ///< as in `post_am_options`
-  bool allow_done = true;                                  ///< as in `post_am_options`
-  bool allow_retry = true;                                 ///< as in `post_am_options`
+  Word compare = 0;                                        ///< operand of `compare_and_swap`
+  completion_level complete_at = completion_level::local;  ///< see `post_am_options`
+  std::uint32_t device = any_device;                       ///< see `post_am_options`
+  void* context = nullptr;                                 ///< see `post_am_options`
+  bool allow_done = true;                                  ///< see `post_am_options`
+  bool allow_retry = true;                                 ///< see `post_am_options`
 };
 
 /// The direction of the data, for `post_comm`.
 enum class direction : std::uint8_t {
-  out,  ///< from here to the peer: a send, active message or put
-  in,   ///< from the peer to here: a receive or get
+  out,  ///< moves from here to the peer: a send, active message or put
+  in,   ///< moves from the peer to here: a receive or get
 };
 
 /// Options of `device::post_comm`: those of the operation that it selects.
 struct post_comm_options {
   std::optional<remote_buffer> remote = std::nullopt;      ///< makes it a put or get
   signal_target notify = std::nullopt;                     ///< makes it an active message, or adds a signal
-  std::uint64_t tag = 0;                                   ///< of a message, or of a put's or get's signal
-  engine_ref engine{};                                     ///< of a send or receive
-  match_policy policy = match_policy::rank_tag;            ///< of a send or receive
-  bool any_tag = false;                                    ///< of a receive
-  completion_level complete_at = completion_level::local;  ///< as in `post_am_options`
-  std::uint32_t device = any_device;                       ///< as in `post_am_options`
-  void* context = nullptr;                                 ///< as in `post_am_options`
-  bool allow_done = true;                                  ///< as in `post_am_options`
-  bool allow_retry = true;                                 ///< as in `post_am_options`
+  std::uint64_t tag = 0;                                   ///< tag of a message, or of a put's or get's signal
+  engine_ref engine{};                                     ///< used by a send or receive
+  match_policy policy = match_policy::rank_tag;            ///< used by a send or receive
+  bool any_tag = false;                                    ///< used by a receive
+  completion_level complete_at = completion_level::local;  ///< see `post_am_options`
+  std::uint32_t device = any_device;                       ///< see `post_am_options`
+  void* context = nullptr;                                 ///< see `post_am_options`
+  bool allow_done = true;                                  ///< see `post_am_options`
+  bool allow_retry = true;                                 ///< see `post_am_options`
 };
 
 /// Which operations a flush waits for.
@@ -193,8 +193,8 @@ struct flush_options {
 
 /// Options of `device::post_flush`.
 struct post_flush_options {
-  flush_scope scope = flush_scope::all;                ///< as in `flush_options`
-  std::optional<remote_region> region = std::nullopt;  ///< as in `flush_options`
+  flush_scope scope = flush_scope::all;                ///< see `flush_options`
+  std::optional<remote_region> region = std::nullopt;  ///< see `flush_options`
   void* context = nullptr;                             ///< copied into the completion record
   bool allow_done = true;  ///< false: never `done`; `local` is signalled even if nothing is under way
 };

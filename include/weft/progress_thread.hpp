@@ -43,7 +43,7 @@ class progress_thread {
  private:
   device* through_;
   wait_options options_;
-  detail::copy_mark copy_;  // in a child of fork(), which has no such thread
+  detail::copy_mark copy_;  // marks a child of fork(), which has no such thread
   std::atomic<bool> stops_{false};
   counter stopped_;
   std::thread thread_;

@@ -25,7 +25,7 @@ template <class... Types>
 
 }  // namespace detail
 
-/// Of reductions: any element that can be copied byte by byte.
+/// An element of reductions: any that can be copied byte by byte.
 template <class Element>
 concept reduced_element = std::is_trivially_copyable_v<Element>;
 
@@ -68,7 +68,7 @@ struct logical_xor {
 template <class Value, class Index = std::uint64_t>
 struct located {
   Value value;  ///< what is compared
-  Index index;  ///< of equal values the smallest one counts
+  Index index;  ///< the smallest one counts of equal values
 };
 /// The smaller value of two, as MPI_MINLOC.
 struct min_located {
@@ -147,15 +147,15 @@ struct reduction {
   /// Combines `count` elements: each of `inout` becomes its combination with that of `in`, which is of lower ranks. The
   /// two arrays do not overlap.
   void (*combine)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
-  void* context = nullptr;        ///< for `combine`
-  std::size_t element_bytes = 1;  ///< of one element
+  void* context = nullptr;        ///< argument of `combine`
+  std::size_t element_bytes = 1;  ///< size of one element
   bool is_commutative = true;     ///< if not, no algorithm is taken that begins with another rank than the first
   /// Names the function and the type of the elements, for members that compare their calls (`WEFT_CHECK=1`). 0: it has
   /// no name, and is not compared.
   std::uint64_t identity = 0;
-  /// As `combine`, but `in` is of higher ranks: each of `inout` becomes its combination with the one of `in`, in this
-  /// order. Null: then the library calls `combine` with copies of the elements where the result is to be in the array
-  /// of the lower ranks.
+  /// Combines as `combine`, but `in` is of higher ranks: each of `inout` becomes its combination with the one of `in`,
+  /// in this order. Null: then the library calls `combine` with copies of the elements where the result is to be in the
+  /// array of the lower ranks.
   void (*combine_higher)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
 
   /// The reduction of elements by a callable without state, such as `std::plus<>`. The callable may not

@@ -30,7 +30,7 @@ static_assert(std::is_trivially_copyable_v<remote_region> && sizeof(remote_regio
 /// An offset in a region.
 struct remote_buffer {
   remote_region region;      ///< the region
-  std::uint64_t offset = 0;  ///< in bytes
+  std::uint64_t offset = 0;  ///< distance in bytes
 };
 
 /// Keeps memory open to puts, gets and atomics of peers for as long as it lives.

@@ -40,10 +40,10 @@ task<> keeping(std::shared_ptr<void> kept, task<> awaited);
 /// What a coroutine waits for (`run_loop::waits`).
 struct loop_wait {
   weft::operation operation = weft::operation::none;  ///< none: anything else, as a record, a flush, or an end
-  std::uint32_t peer = 0;                             ///< of the operation
-  std::uint64_t tag = 0;                              ///< of the operation
-  std::uint64_t ticket = 0;                           ///< of the operation; 0: it is not posted, but answered *retry*
-  const completion* object = nullptr;                 ///< whose signals may end a wait that is no operation
+  std::uint32_t peer = 0;                             ///< peer of the operation
+  std::uint64_t tag = 0;                              ///< tag of the operation
+  std::uint64_t ticket = 0;            ///< ticket of the operation; 0: it is not posted, but answered *retry*
+  const completion* object = nullptr;  ///< whose signals may end a wait that is no operation
 };
 
 /// A completion puts its coroutine into the loop's ready queue. Coroutines run when the program calls `run_ready`,
@@ -239,7 +239,7 @@ class run_loop {
     return detail::operation_awaiter<Post>{state(), operation::none, 0, 0, std::move(post)};
   }
 
-  // From here on: the posting functions of `device`.
+  // The posting functions of `device`.
 
   /// Awaits `device::post_am`.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,

@@ -66,7 +66,7 @@ struct register_completion_options {
 /// **Errors**: none.
 class [[nodiscard]] registration {
  public:
-  /// Of no object.
+  /// Belongs to no object.
   registration() noexcept = default;
   /// Takes the registration over; `other` is of no object afterwards.
   registration(registration&& other) noexcept;
@@ -116,7 +116,7 @@ struct runtime_attributes {
   std::size_t state_bytes_max;            ///< memory for operations, receives and unexpected messages together
   std::uint32_t regions_max;              ///< memory regions at once
   std::size_t shared_bytes;               ///< memory for regions that peers map
-  weft::progress_policy progress_policy;  ///< of devices that name none
+  weft::progress_policy progress_policy;  ///< policy of devices that name none
 };
 
 /// Counters of a runtime since it was made. Each figure is exact; together they are no snapshot.
@@ -126,13 +126,13 @@ struct runtime_counters {
   std::uint64_t messages_unexpected = 0;  ///< messages that waited for their id to be registered
   std::uint64_t receives_waiting = 0;     ///< receives that wait now for a message, in engines that are not ordered
   std::uint64_t sends_waiting = 0;        ///< messages that wait now for a receive, in engines that are not ordered
-  std::uint64_t faults_delayed = 0;       ///< by a simulated network: messages held back
+  std::uint64_t faults_delayed = 0;       ///< messages that a simulated network has held back
   std::uint64_t faults_reordered = 0;     ///< messages that overtook older ones
   std::uint64_t faults_refused = 0;       ///< posts refused though there was room
   std::uint64_t faults_denied = 0;        ///< direct copies and mappings denied
   std::uint64_t faults_failed = 0;        ///< operations that WEFT_SIM_FAIL chose
   std::uint64_t fabric_messages = 0;      ///< sent through libfabric
-  std::uint64_t fabric_bytes = 0;         ///< of these messages, headers included
+  std::uint64_t fabric_bytes = 0;         ///< bytes of these messages, headers included
 };
 
 /// One rank of a job: a process, or a thread of a `test::local_job`. A process may have several runtimes; all ranks
@@ -149,7 +149,7 @@ class runtime {
   /// **Blocking**: until all ranks have called it; each step takes at most `WEFT_BOOT_TIMEOUT_S`. **Threads**: one at a
   /// time. **Errors**: `boot_failed`, `configuration`, `transport_failed`, `out_of_memory`; each text says what to do.
   runtime();
-  /// With options: `weft::runtime rt{weft::runtime_options{.packet_bytes = 16384}};`. **Blocking** and **Threads**: as
+  /// Takes options: `weft::runtime rt{weft::runtime_options{.packet_bytes = 16384}};`. **Blocking** and **Threads**: as
   /// for `runtime()`. **Errors**: as for `runtime()`; `configuration` also for a member that is out of range.
   explicit runtime(const runtime_options& options);
   template <class WriteMembersInOrderOf = runtime_options>
@@ -239,7 +239,7 @@ class runtime {
   /// **Returns** and **Errors**: as `wait_descriptor::arm` and `wait_fd`.
   [[nodiscard]] bool arm();
 
-  /// For people: some lines of text that say by which transport and protocol a message of `bytes` bytes goes to rank
+  /// Some lines of text for people that say by which transport and protocol a message of `bytes` bytes goes to rank
   /// `peer`, and why not by another. **Blocking**: never; allocates. **Errors**: `invalid_argument` for an unknown
   /// rank; `std::bad_alloc`.
   [[nodiscard]] std::string explain(std::uint32_t peer, std::size_t bytes) const;

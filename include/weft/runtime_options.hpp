@@ -40,7 +40,7 @@ struct runtime_options {
   std::optional<std::size_t> unexpected_sends_max{};  ///< messages that wait for their receives
   std::optional<std::size_t> unexpected_packets_max{};  ///< packets of these; beyond it they are copied
 
-  /// Of devices that name no policy.
+  /// Policy of devices that name none.
   std::optional<weft::progress_policy> progress_policy{};
   /// Whether the counters of each device are written to standard error at its end.
   std::optional<bool> print_counters{};
@@ -67,7 +67,7 @@ struct runtime_options {
   /// The libfabric provider. Rank 0's counts for all ranks.
   std::string ofi_provider{};
 
-  // Of a simulated network (`sim:` in `transport`).
+  // Settings of a simulated network (`sim:` in `transport`).
   std::optional<std::size_t> sim_seed{};  ///< source of all random choices; 0 draws one; rank 0's counts for all ranks
   std::optional<std::size_t> sim_delay_percent{};   ///< arrivals that are held back
   std::optional<std::size_t> sim_refuse_percent{};  ///< posts that are refused though there is room

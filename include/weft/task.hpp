@@ -61,7 +61,7 @@ class task_promise_base : public ready_node, public suspendable {
   }
 
   std::exception_ptr failure;
-  // Of a spawned task: its neighbours in the list of its loop, which guards them.
+  // The neighbours of a spawned task in the list of its loop, which guards them.
   task_promise_base* spawned_before = nullptr;
   task_promise_base* spawned_behind = nullptr;
 
@@ -151,7 +151,7 @@ class [[nodiscard]] task {
   /// Runs the coroutine. When it has ended, the awaiting coroutine is resumed, in the thread in which it ended.
   class awaiter final : public detail::waiting_point {
    public:
-    /// For the coroutine `callee`.
+    /// Awaits the coroutine `callee`.
     explicit awaiter(std::coroutine_handle<promise_type> callee) noexcept : callee_{callee} {
       if (!callee_) detail::await_misuse(detail::task_is_empty);
     }

@@ -24,7 +24,7 @@ static_assert(WEFT_VERSION_MINOR < 100 && WEFT_VERSION_PATCH < 100);
 /// none.
 [[nodiscard]] std::uint32_t version() noexcept;
 
-/// The same as text, as in `0.1.0`. **Blocking**: never. **Threads**: any. **Errors**: none.
+/// The version as text, as in `0.1.0`. **Blocking**: never. **Threads**: any. **Errors**: none.
 [[nodiscard]] const char* version_text() noexcept;
 
 }  // namespace weft

@@ -11,7 +11,7 @@ namespace weft {
 /// How a thread waits.
 enum class wait_mode : std::uint8_t {
   spin,   ///< makes progress and polls again: fastest if each thread has a core of its own
-  yield,  ///< as `spin`, but lets other threads run after `.spins` polls that found nothing
+  yield,  ///< polls as `spin`, but lets other threads run after `.spins` polls that found nothing
   park,   ///< sleeps after `.spins` polls that found nothing: needs no core then; a wake-up takes some microseconds
 };
 

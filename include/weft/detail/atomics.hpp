@@ -48,7 +48,7 @@ struct std_atomics {
     std::memcpy(target, shared, bytes);
   }
 
-  /// The same for at most a cache line of payload.
+  /// Stores at most a cache line of payload.
   static void write_inline(void* shared, const void* source, std::size_t bytes) noexcept {
     copy_inline(shared, source, bytes);
   }

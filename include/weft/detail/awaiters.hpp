@@ -75,8 +75,8 @@ class posting : public suspension {
   completion_record& record() noexcept { return record_; }
 
   virtual status post(completion& local, void* context) = 0;
-  /// After the post of what can be cancelled: publishes its ticket. **Returns**: whether the operation is under way;
-  /// then the coroutine may be destroyed already.
+  /// Publishes the ticket of an operation that can be cancelled, after its post. **Returns**: whether the operation is
+  /// under way; then the coroutine may be destroyed already.
   [[nodiscard]] virtual bool publish_ticket(std::uint64_t /*ticket*/) noexcept { return true; }
   /// Whether the coroutine was abandoned or asked to stop.
   [[nodiscard]] virtual bool is_stopped() noexcept { return is_abandoned; }
@@ -323,7 +323,7 @@ class runtime_wait : public watching {
 
 class flush_awaiter final : public runtime_wait {
  public:
-  /// For the ranks from `first` to `end - 1`.
+  /// Flushes the ranks from `first` to `end - 1`.
   flush_awaiter(core::run_loop_state& loop, core::runtime_state& of, std::uint32_t first, std::uint32_t end)
       : runtime_wait{loop, of}, next_{first}, end_{end} {}
 
@@ -331,7 +331,7 @@ class flush_awaiter final : public runtime_wait {
   [[nodiscard]] bool go_on() override;
   std::uint32_t next_;
   std::uint32_t end_;
-  flush_mark since_;  // of the flush to `next_`
+  flush_mark since_;  // begin of the flush to `next_`
 };
 
 class barrier_awaiter final : public runtime_wait {

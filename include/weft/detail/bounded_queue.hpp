@@ -83,7 +83,7 @@ class bounded_queue final : public record_ring<Record, Atomics> {
     return true;
   }
 
-  // For a thread whose slot is not known yet, or that has none.
+  // Serves a thread whose slot is not known yet, or that has none.
   [[gnu::noinline]] bool take_first_ticket(std::uint64_t& position) noexcept {
     return this_thread_slot() != no_thread_slot ? take_ticket(position) : take_ticket_exactly(position);
   }

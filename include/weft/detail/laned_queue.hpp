@@ -137,7 +137,7 @@ class laned_queue {
 
   [[nodiscard]] lane* own_lane() const noexcept { return by_slot_[cached_thread_slot]; }
 
-  // For threads that have not pushed here before, or have no lane.
+  // Serves threads that have not pushed here before, or have no lane.
 
   [[gnu::noinline]] bool try_push_first(const Record& record) noexcept {
     lane* const mine = find_lane();

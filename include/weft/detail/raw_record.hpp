@@ -78,12 +78,12 @@ class memory_owner : public payload_owner {
 /// The most bytes that an inline payload has: it lies in a cell and a record, without memory of its own.
 inline constexpr std::size_t inline_bytes_max = 40;
 
-/// Where the payload of a record lies.
+/// The place of a record's payload.
 enum class payload_location : std::uint8_t {
   in_record,
   owned,
   borrowed,
-  // The same in other than ordinary memory. The owner is a `memory_owner`; a borrowed one has the memory in its place.
+  // Payloads in other than ordinary memory. The owner is a `memory_owner`; a borrowed one has the memory in its place.
   owned_of_kind,
   borrowed_of_kind,
 };
@@ -104,7 +104,7 @@ struct raw_record {
     std::uint64_t bytes;
     payload_owner* owner;  // null if the payload is borrowed; or its memory (`borrowed_of_kind`)
     void* context;
-    std::uint64_t message_bytes = 0;  // of a receive: the size of the message, which may be more than fitted
+    std::uint64_t message_bytes = 0;  // size of the message of a receive, which may be more than fitted
   };
 
   std::uint32_t peer = 0;

@@ -78,7 +78,7 @@ class record_lane final : public record_ring<Record, Atomics> {
   [[gnu::always_inline]] void push_at(std::uint64_t position, Write write) noexcept {
     slot& mine = ring::slot_at(position);
     write(mine);
-    // Before the publication: the thread that pops the record may destroy the lane.
+    // Comes before the publication: the thread that pops the record may destroy the lane.
     tail_.store(position + 1, std::memory_order_relaxed);  // [own] others read it as a hint
     ring::publish(mine, position);
   }

@@ -28,7 +28,7 @@ struct alignas((sizeof(Record) + 8) % cache_line_bytes == 0 ? cache_line_bytes :
   word sequence;
   word words[word_count];
 
-  /// By the producer that holds the slot.
+  /// Called by the producer that holds the slot.
   void write(const Record& record) noexcept {
     const auto* from = reinterpret_cast<const std::byte*>(&record);
 #pragma GCC unroll 8

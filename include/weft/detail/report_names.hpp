@@ -61,7 +61,7 @@ struct waiting_function {
   const void* subject = nullptr;
 };
 
-/// As `device::wait`, for that function.
+/// Waits as `device::wait` does, for that function.
 bool wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
              bool (*is_done)(void*), void* condition, const wait_options& options);
 template <std::predicate Condition>

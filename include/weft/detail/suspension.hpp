@@ -23,9 +23,9 @@ struct ready_node {
     ready_node* root;  // if `is_abandoned`: the task whose frame this holds
   };
   bool is_abandoned = false;
-  bool is_started = false;                // of a task
-  bool signals_twice = false;             // of an operation to cancel: the end of its post counts as well
-  std::atomic<std::uint32_t> holders{0};  // of an abandoned task: references to its frame
+  bool is_started = false;                // whether the task has begun
+  bool signals_twice = false;             // operation to cancel: the end of its post counts as well
+  std::atomic<std::uint32_t> holders{0};  // references to the frame of an abandoned task
 
   /// Drops this abandoned part's reference to its task; the last part destroys the task.
   void let_go() const noexcept { root->drop_holder(); }

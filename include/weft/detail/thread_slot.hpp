@@ -20,8 +20,8 @@ inline constexpr std::uint32_t unknown_thread_slot = no_thread_slot + 1;
 /// Values of `cached_thread_slot`: an array of so many needs no check of the index.
 inline constexpr std::uint32_t thread_slot_values = unknown_thread_slot + 1;
 
-/// Of the thread. Initial-exec: otherwise position-independent code would call a function here, and save registers
-/// around the call.
+/// Variable of the thread. Initial-exec: otherwise position-independent code would call a function here, and save
+/// registers around the call.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit std::uint32_t cached_thread_slot = unknown_thread_slot;
 
 /// Takes a slot for the calling thread; given back when the thread ends. Defined in src/base/thread_slot.cpp.

@@ -95,7 +95,7 @@ class unbounded_queue {
           return true;
         }
       }
-      // Of another incarnation: `last` is outdated.
+      // It is of another incarnation: `last` is outdated.
       if (incarnation(ticket) == incarnation(last) && !append_after(last)) return false;
     }
   }

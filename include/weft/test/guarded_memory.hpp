@@ -78,7 +78,7 @@ class guarded_memory {
                              std::size_t bytes);
   static bool contains(void* context, const void* address, std::size_t bytes) noexcept;
 
-  // Where these bytes are in the second view; null if one of them is beyond the memory.
+  // The address of these bytes in the second view; null if one of them is beyond the memory.
   [[nodiscard]] std::byte* find(const void* address, std::uint64_t offset, std::size_t bytes) const noexcept;
   [[nodiscard]] std::byte* checked(const char* call, std::size_t offset, std::size_t bytes) const;
 
