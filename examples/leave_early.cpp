@@ -13,7 +13,7 @@ int main() {
 
   // The last collective of all ranks. A rank that gives no colour is in none of the new groups.
   weft::group rest = rt.world().split(has_work ? std::optional{0U} : std::nullopt, rt.rank());
-  if (!rest.is_one()) {
+  if (!rest.is_valid()) {
     std::printf("rank %u: leaves early\n", rt.rank());
     return 0;  // what it has sent is received by the others
   }

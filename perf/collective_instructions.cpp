@@ -81,10 +81,10 @@ int main() {
     std::uint64_t mine = rt.rank(), sum = 0;
     count<operation::barrier>(pace, all, weft::collective::barrier(), "dissemination");
     count<operation::broadcast>(pace, all, weft::collective::broadcast({&mine, sizeof mine}), "binomial");
-    count<operation::allreduce>(
-        pace, all,
-        weft::collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, weft::reduction::by<std::uint64_t>()),
-        "recursive-doubling");
+    count<operation::allreduce>(pace, all,
+                                weft::collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum},
+                                                            weft::reduction::callable<std::uint64_t>()),
+                                "recursive-doubling");
     weft::collective::barrier().run(all);
   });
 }

@@ -216,7 +216,7 @@ class rank_nodes {
 
   // A worker looks for messages when none of its fibers is ready: after milliseconds of arithmetic, others may wait.
   void serve_others() {
-    if (!options_.is_alone) through_.through().progress();
+    if (!options_.is_alone) through_.device().progress();
   }
 
   template <class Work>

@@ -128,7 +128,7 @@ class searcher {
         if (gives_up()) mine.clear();
         // [hint] a stale answer gives nodes too early or too late.
         if (wants_more_.load(std::memory_order_relaxed) && mine.size() > 2 * options_.chunk) give(mine);
-        if (visited % (look_every * 8) == 0) through_.through().progress();
+        if (visited % (look_every * 8) == 0) through_.device().progress();
         if (visited % tell_every == 0) {
           tell_of(counted);
           reported = 0;

@@ -32,8 +32,8 @@ namespace weft {
 /// **Source**: dang2016, 2.2.
 class blocking_device {
  public:
-  /// `through` and its runtime must outlive this object. **Blocking**: never. **Errors**: none.
-  explicit blocking_device(device& through) : through_{&through}, ended_{through.runtime()} {}
+  /// `dev` and its runtime must outlive this object. **Blocking**: never. **Errors**: none.
+  explicit blocking_device(weft::device& dev) : device_{&dev}, ended_{dev.runtime()} {}
 
   /// Sends `bytes` to the matching receive of rank `peer`, as `device::post_send` does.
   void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
@@ -93,21 +93,23 @@ class blocking_device {
   void get(std::uint32_t, buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
   /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
   template <class Word>
-  Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
+  Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target,
               post_atomic_options<Word> options = {}) {
     Word old{};
     options.result = &old;
     options.allow_done = options.allow_retry = true;
     const auto post = [&](completion& local, void* context) {
       options.context = context;
-      return through_->post_atomic(peer, op, operand, at, local, options);
+      return device_->post_atomic(peer, op, operand, target, local, options);
     };
     static_cast<void>(run(post, {"atomic", peer, options.device}));
     return old;
   }
 
   /// The device on which this object posts. **Blocking**: never. **Errors**: none.
-  [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] weft::device& device() const noexcept { return *device_; }
+  /// The old name of `device`.
+  [[deprecated("use device()")]] [[nodiscard]] weft::device& through() const noexcept { return *device_; }
 
  private:
   class signals final : public completion {
@@ -154,7 +156,7 @@ class blocking_device {
   void leave_line(call& first) noexcept;
   struct leaving_line;
 
-  device* through_;
+  weft::device* device_;
   signals ended_;
   // Fibers whose post answered *retry*, in lines by what was short: the first call of each line.
   std::mutex lines_mutex_;

@@ -78,9 +78,9 @@ class const_buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr const_buffer_ref(const void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
-  constexpr const_buffer_ref(const void* address, std::size_t bytes, const weft::memory& in) noexcept
-      : address_{address}, bytes_{bytes}, memory_{&in} {}
+  /// `bytes` bytes of `memory` (memory.hpp), which must live until the operation is complete.
+  constexpr const_buffer_ref(const void* address, std::size_t bytes, const weft::memory& memory) noexcept
+      : address_{address}, bytes_{bytes}, memory_{&memory} {}
   const_buffer_ref(const void*, std::size_t, const weft::memory&&) = delete;  // the memory ends before the operation
 
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
@@ -129,9 +129,9 @@ class buffer_ref {
   /// `bytes` bytes from `address` on.
   constexpr buffer_ref(void* address, std::size_t bytes) noexcept : address_{address}, bytes_{bytes} {}
 
-  /// `bytes` bytes of the memory `in` (memory.hpp), which must live until the operation is complete.
-  constexpr buffer_ref(void* address, std::size_t bytes, const weft::memory& in) noexcept
-      : address_{address}, bytes_{bytes}, memory_{&in} {}
+  /// `bytes` bytes of `memory` (memory.hpp), which must live until the operation is complete.
+  constexpr buffer_ref(void* address, std::size_t bytes, const weft::memory& memory) noexcept
+      : address_{address}, bytes_{bytes}, memory_{&memory} {}
   buffer_ref(void*, std::size_t, const weft::memory&&) = delete;  // the memory ends before the operation
 
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
@@ -172,10 +172,12 @@ class buffer_ref {
 namespace detail {
 
 /// Names a buffer in ordinary memory.
-[[nodiscard]] constexpr ordinary_bytes ordinary(const const_buffer_ref& of) noexcept {
-  return {of.address(), of.bytes()};
+[[nodiscard]] constexpr ordinary_bytes ordinary(const const_buffer_ref& buffer) noexcept {
+  return {buffer.address(), buffer.bytes()};
 }
-[[nodiscard]] constexpr ordinary_buffer ordinary(const buffer_ref& of) noexcept { return {of.address(), of.bytes()}; }
+[[nodiscard]] constexpr ordinary_buffer ordinary(const buffer_ref& buffer) noexcept {
+  return {buffer.address(), buffer.bytes()};
+}
 
 }  // namespace detail
 

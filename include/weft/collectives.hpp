@@ -72,15 +72,15 @@ namespace detail {
 
 /// The reduction by a callable of any type, which may be a temporary if it has no state.
 template <class Element, class Callable>
-[[nodiscard]] constexpr reduction reduction_by(Callable&& how) noexcept {
+[[nodiscard]] constexpr reduction reduction_by(Callable&& function) noexcept {
   using callable = std::remove_cvref_t<Callable>;
   if constexpr (std::is_empty_v<callable> && std::is_default_constructible_v<callable>) {
-    return reduction::by<Element, callable>();
+    return reduction::callable<Element, callable>();
   } else {
     static_assert(std::is_lvalue_reference_v<Callable&&>,
                   "the callable has state and is a temporary, which ends before the collective: keep it in a variable "
                   "until the collective is complete");
-    return reduction::by_ref<Element>(how);
+    return reduction::callable_ref<Element>(function);
   }
 }
 
@@ -131,7 +131,7 @@ constexpr void refuse_misfit() noexcept {
     static_assert(!combines_other_elements<Out, Callable>,
                   "the callable does not combine two elements into one: write a callable such as std::plus<>{} or "
                   "reductions::max{}, or a lambda [](element a, element b) -> element; of other buffers than "
-                  "containers, reduction::by<element>()");
+                  "containers, reduction::callable<element>()");
     static_assert(!has_other_elements<In, Out, Callable>,
                   "input and output have elements of different types: write two containers of one element type, or {} "
                   "for the input, which is in place");
@@ -237,23 +237,23 @@ class collective {
     bool root_has_blocks = false;
   };
 
-  /// Starts it in `in` and waits. **Blocking**: until this member's part is complete, as `device::wait`. **Errors**:
+  /// Starts it in `group` and waits. **Blocking**: until this member's part is complete, as `device::wait`. **Errors**:
   /// also `invalid_state` inside a handler, a hook or a node of a graph, and the error of an operation of it that
   /// failed.
-  void run(group& in, const collective_options& options = {}) const;
+  void run(group& group, const collective_options& options = {}) const;
   /// Starts it: as `persistent_collective::start`. **Buffer**: the library's until the signal. **Returns**: *posted*.
   /// **Errors**: also `backlog_full`.
-  status post(group& in, completion& local, const collective_options& options = {}, void* context = nullptr) const;
+  status post(group& group, completion& local, const collective_options& options = {}, void* context = nullptr) const;
   /// Awaits it in a coroutine: `co_await collective::broadcast(numbers).await(loop, all)`, which returns the record of
   /// `post`. The loop's device is to be the group's.
   template <class Loop>
-  [[nodiscard]] auto await(Loop& loop, group in, const collective_options& options = {}) const {
-    return loop.post([mine = *this, in = std::move(in), options](completion& local, void* context) mutable {
-      return mine.post(in, local, options, context);
+  [[nodiscard]] auto await(Loop& loop, group group, const collective_options& options = {}) const {
+    return loop.post([mine = *this, group = std::move(group), options](completion& local, void* context) mutable {
+      return mine.post(group, local, options, context);
     });
   }
   /// Keeps it, so that a start need not look for anything.
-  [[nodiscard]] persistent_collective keep(group& in, const collective_options& options = {}) const;
+  [[nodiscard]] persistent_collective keep(group& group, const collective_options& options = {}) const;
 
   // What a collective does. None of these touches a buffer.
 
@@ -264,191 +264,197 @@ class collective {
   [[nodiscard]] static collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::broadcast, .root = root, .in = buffer, .out = buffer}};
   }
-  /// `in` of all members combined, into `out` of all, which has as many bytes. `in` may be `{}`: in place.
-  [[nodiscard]] static collective allreduce(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+  /// `input` of all members combined, into `out` of all, which has as many bytes. `input` may be `{}`: in place.
+  [[nodiscard]] static collective allreduce(const collective_input& input, buffer_ref out,
+                                            const reduction& op) noexcept {
     return collective{{.operation = collective_operation::allreduce,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
-                       .how = how}};
+                       .how = op}};
   }
   /// Combines elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
-  [[nodiscard]] static collective allreduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
-                                            Callable&& how = {}) noexcept {
-    return allreduce(in.input(), buffer_ref{std::forward<Out>(out)},
-                     detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
+  [[nodiscard]] static collective allreduce(detail::elements_in<detail::element_of<Out>> input, Out&& out,
+                                            Callable&& function = {}) noexcept {
+    return allreduce(input.input(), buffer_ref{std::forward<Out>(out)},
+                     detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(function)));
   }
   /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
-  static collective allreduce(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
+  static collective allreduce(const In& /*input*/, Out&& /*out*/, Callable&& /*function*/ = {},
+                              More&&... /*more*/) noexcept {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
-  /// `in` of all members combined, into `out` of member `root`. In place at the root if its `in` is `{}`.
-  [[nodiscard]] static collective reduce(const collective_input& in, buffer_ref out, const reduction& how,
+  /// `input` of all members combined, into `out` of member `root`. In place at the root if its `input` is `{}`.
+  [[nodiscard]] static collective reduce(const collective_input& input, buffer_ref out, const reduction& op,
                                          std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::reduce,
-                       .is_inplace = in.is_inplace(),
+                       .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = in.buffer(),
+                       .in = input.buffer(),
                        .out = out,
-                       .how = how}};
+                       .how = op}};
   }
   /// Combines elements: `out` of other members than the root may be an empty container.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
-  [[nodiscard]] static collective reduce(detail::elements_in<detail::element_of<Out>> in, Out&& out,
-                                         Callable&& how = {}, std::uint32_t root = 0) noexcept {
-    return reduce(in.input(), buffer_ref{std::forward<Out>(out)},
-                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), root);
+  [[nodiscard]] static collective reduce(detail::elements_in<detail::element_of<Out>> input, Out&& out,
+                                         Callable&& function = {}, std::uint32_t root = 0) noexcept {
+    return reduce(input.input(), buffer_ref{std::forward<Out>(out)},
+                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(function)), root);
   }
   /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
-  static collective reduce(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
+  static collective reduce(const In& /*input*/, Out&& /*out*/, Callable&& /*function*/ = {},
+                           More&&... /*more*/) noexcept {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
-  /// `in` of each member, one behind the other, into `out` of member `root`. In place at the root if its `in` is `{}`:
-  /// its block lies in `out` already.
-  [[nodiscard]] static collective gather(const collective_input& in, buffer_ref out, std::uint32_t root = 0) noexcept {
+  /// `input` of each member, one behind the other, into `out` of member `root`. In place at the root if its `input` is
+  /// `{}`: its block lies in `out` already.
+  [[nodiscard]] static collective gather(const collective_input& input, buffer_ref out,
+                                         std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::gather,
-                       .is_inplace = in.is_inplace(),
+                       .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = in.buffer(),
+                       .in = input.buffer(),
                        .out = out}};
   }
   /// Allows blocks of different sizes. The root gives their places in `out`; the others give none.
-  [[nodiscard]] static collective gather(const collective_input& in, buffer_ref out, std::uint32_t root,
+  [[nodiscard]] static collective gather(const collective_input& input, buffer_ref out, std::uint32_t root,
                                          const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::gather,
-                       .is_inplace = in.is_inplace(),
+                       .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = in.buffer(),
+                       .in = input.buffer(),
                        .out = out,
                        .out_blocks = lists,
                        .root_has_blocks = true}};
   }
-  /// A block of `in` of member `root` into `out` of each member. In place at the root if its `out` is `{}`.
-  [[nodiscard]] static collective scatter(const_buffer_ref in, const collective_output& out,
+  /// A block of `input` of member `root` into `out` of each member. In place at the root if its `out` is `{}`.
+  [[nodiscard]] static collective scatter(const_buffer_ref input, const collective_output& out,
                                           std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::scatter,
                        .is_inplace = out.is_inplace(),
                        .root = root,
-                       .in = in,
+                       .in = input,
                        .out = out.buffer()}};
   }
-  /// Allows blocks of different sizes. The root gives their places in `in`; the others give none.
-  [[nodiscard]] static collective scatter(const_buffer_ref in, const collective_output& out, std::uint32_t root,
+  /// Allows blocks of different sizes. The root gives their places in `input`; the others give none.
+  [[nodiscard]] static collective scatter(const_buffer_ref input, const collective_output& out, std::uint32_t root,
                                           const blocks& lists) noexcept {
     return collective{{.operation = collective_operation::scatter,
                        .is_inplace = out.is_inplace(),
                        .root = root,
-                       .in = in,
+                       .in = input,
                        .out = out.buffer(),
                        .in_blocks = lists,
                        .root_has_blocks = true}};
   }
-  /// `in` of each member, one behind the other, into `out` of all. `in` may be `{}`: in place.
-  [[nodiscard]] static collective allgather(const collective_input& in, buffer_ref out,
+  /// `input` of each member, one behind the other, into `out` of all. `input` may be `{}`: in place.
+  [[nodiscard]] static collective allgather(const collective_input& input, buffer_ref out,
                                             const blocks& lists = {}) noexcept {
     return collective{{.operation = collective_operation::allgather,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
                        .out_blocks = lists}};
   }
-  /// A block of `in` to each member, and a block of each member into `out`. In place at all members if `in` is `{}` and
-  /// `sent` is none, which all members have to say alike.
-  [[nodiscard]] static collective alltoall(const collective_input& in, buffer_ref out, const blocks& sent = {},
+  /// A block of `input` to each member, and a block of each member into `out`. In place at all members if `input` is
+  /// `{}` and `sent` is none, which all members have to say alike.
+  [[nodiscard]] static collective alltoall(const collective_input& input, buffer_ref out, const blocks& sent = {},
                                            const blocks& received = {}) noexcept {
     return collective{{.operation = collective_operation::alltoall,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
                        .in_blocks = sent,
                        .out_blocks = received}};
   }
-  /// `in` of all members combined; each gets a block of that into `out`. `in` may be `{}`: in place, and `out` has all
-  /// blocks.
-  [[nodiscard]] static collective reduce_scatter(const collective_input& in, buffer_ref out, const reduction& how,
+  /// `input` of all members combined; each gets a block of that into `out`. `input` may be `{}`: in place, and `out`
+  /// has all blocks.
+  [[nodiscard]] static collective reduce_scatter(const collective_input& input, buffer_ref out, const reduction& op,
                                                  const blocks& lists = {}) noexcept {
     return collective{{.operation = collective_operation::reduce_scatter,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
-                       .how = how,
+                       .how = op,
                        .out_blocks = lists}};
   }
   /// Combines elements: `reduce_scatter(parts, mine)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
-  [[nodiscard]] static collective reduce_scatter(detail::elements_in<detail::element_of<Out>> in, Out&& out,
-                                                 Callable&& how = {}, const blocks& lists = {}) noexcept {
-    return reduce_scatter(in.input(), buffer_ref{std::forward<Out>(out)},
-                          detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)), lists);
+  [[nodiscard]] static collective reduce_scatter(detail::elements_in<detail::element_of<Out>> input, Out&& out,
+                                                 Callable&& function = {}, const blocks& lists = {}) noexcept {
+    return reduce_scatter(input.input(), buffer_ref{std::forward<Out>(out)},
+                          detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(function)), lists);
   }
   /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
-  static collective reduce_scatter(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {},
+  static collective reduce_scatter(const In& /*input*/, Out&& /*out*/, Callable&& /*function*/ = {},
                                    More&&... /*more*/) noexcept {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
-  /// `in` of members 0 to this one combined, into `out`. `in` may be `{}`: in place.
-  [[nodiscard]] static collective scan(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+  /// `input` of members 0 to this one combined, into `out`. `input` may be `{}`: in place.
+  [[nodiscard]] static collective scan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
     return collective{{.operation = collective_operation::scan,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
-                       .how = how}};
+                       .how = op}};
   }
   /// Combines elements: `scan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
-  [[nodiscard]] static collective scan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
-                                       Callable&& how = {}) noexcept {
-    return scan(in.input(), buffer_ref{std::forward<Out>(out)},
-                detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
+  [[nodiscard]] static collective scan(detail::elements_in<detail::element_of<Out>> input, Out&& out,
+                                       Callable&& function = {}) noexcept {
+    return scan(input.input(), buffer_ref{std::forward<Out>(out)},
+                detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(function)));
   }
   /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
-  static collective scan(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
+  static collective scan(const In& /*input*/, Out&& /*out*/, Callable&& /*function*/ = {},
+                         More&&... /*more*/) noexcept {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
-  /// `in` of the members below this one combined, into `out`, which member 0 leaves as it is. `in` may
+  /// `input` of the members below this one combined, into `out`, which member 0 leaves as it is. `input` may
   /// be `{}`: in place.
-  [[nodiscard]] static collective exscan(const collective_input& in, buffer_ref out, const reduction& how) noexcept {
+  [[nodiscard]] static collective exscan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
     return collective{{.operation = collective_operation::exscan,
-                       .is_inplace = in.is_inplace(),
-                       .in = in.buffer(),
+                       .is_inplace = input.is_inplace(),
+                       .in = input.buffer(),
                        .out = out,
-                       .how = how}};
+                       .how = op}};
   }
   /// Combines elements: `exscan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
   requires detail::reduced_container<Out, Callable>  //
-  [[nodiscard]] static collective exscan(detail::elements_in<detail::element_of<Out>> in, Out&& out,
-                                         Callable&& how = {}) noexcept {
-    return exscan(in.input(), buffer_ref{std::forward<Out>(out)},
-                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(how)));
+  [[nodiscard]] static collective exscan(detail::elements_in<detail::element_of<Out>> input, Out&& out,
+                                         Callable&& function = {}) noexcept {
+    return exscan(input.input(), buffer_ref{std::forward<Out>(out)},
+                  detail::reduction_by<detail::element_of<Out>>(std::forward<Callable>(function)));
   }
   /// Does not compile: names the right arguments.
   template <class In = collective_input, class Out, class Callable = std::plus<>, class... More>
   requires detail::misfits_reduction<In, Out, Callable>  //
-  static collective exscan(const In& /*in*/, Out&& /*out*/, Callable&& /*how*/ = {}, More&&... /*more*/) noexcept {
+  static collective exscan(const In& /*input*/, Out&& /*out*/, Callable&& /*function*/ = {},
+                           More&&... /*more*/) noexcept {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
 
   /// Used by the library alone.
-  explicit collective(const parts& of) noexcept : parts_{of} {}
+  explicit collective(const parts& all) noexcept : parts_{all} {}
 
  private:
   parts parts_;

@@ -86,9 +86,9 @@ class [[nodiscard]] completion_record {
   [[nodiscard]] const_buffer_ref buffer() const noexcept {
     if (raw_.location == detail::payload_location::in_record) return {raw_.payload, raw_.inline_bytes};
     const auto where = raw_.referred();
-    const weft::memory* const in = memory();
+    const weft::memory* const kind = memory();
     const auto size = static_cast<std::size_t>(where.bytes);
-    return in == nullptr ? const_buffer_ref{where.data, size} : const_buffer_ref{where.data, size, *in};
+    return kind == nullptr ? const_buffer_ref{where.data, size} : const_buffer_ref{where.data, size, *kind};
   }
   /// The memory of the bytes: that of the buffer that the post named, or of the allocator. Null for ordinary memory,
   /// and for a list of buffers.
@@ -235,7 +235,7 @@ class completion {
   // have begun; promised signals that have not begun show a wrong use. Each of the first threads counts in words that
   // only it writes, so only the sums have a meaning. This saves two locked operations for each operation.
   struct signal_count {
-    std::array<std::atomic<std::uint32_t>, 8> by{};  // thread slot
+    std::array<std::atomic<std::uint32_t>, 8> by_thread{};  // index: thread slot
     std::atomic<std::uint32_t> by_others{0};
   };
 
@@ -246,9 +246,9 @@ class completion {
       count_first(which);
     }
   }
-  [[nodiscard]] bool has_own_words() const noexcept { return detail::cached_thread_slot < promised_.by.size(); }
+  [[nodiscard]] bool has_own_words() const noexcept { return detail::cached_thread_slot < promised_.by_thread.size(); }
   [[gnu::always_inline]] static void count_in_own_word(signal_count& which) noexcept {
-    std::atomic<std::uint32_t>& mine = which.by[detail::cached_thread_slot];
+    std::atomic<std::uint32_t>& mine = which.by_thread[detail::cached_thread_slot];
     // [completion.count] release -> [completion.sum]: the promise, which comes before, and what the signal did.
     mine.store(mine.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -262,7 +262,7 @@ class completion {
     // promise was.
     std::uint32_t out = which.by_others.load(std::memory_order_acquire);
     // [completion.sum] acquire <- [completion.count], [completion.count_back]: an end is counted after its promise was.
-    for (const auto& each : which.by) out += each.load(std::memory_order_acquire);
+    for (const auto& each : which.by_thread) out += each.load(std::memory_order_acquire);
     return out;
   }
   // Reads the promises last: if they are as many as the ends, no promise was open when the ends were read.

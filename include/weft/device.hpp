@@ -49,34 +49,33 @@ class run_loop_state;
 namespace detail {
 
 /// The fast path of `device::post_am` and `post_send`, for inline messages with default options (`goes_inline`).
-status fast_post_am(core::device_state& through, message_target to, remote_completion at, ordinary_bytes bytes,
+status fast_post_am(core::device_state& dev, message_target to, remote_completion remote, ordinary_bytes bytes,
                     std::uint64_t tag);
-status fast_post_send(core::device_state& through, message_target to, match_policy policy, ordinary_bytes bytes,
+status fast_post_send(core::device_state& dev, message_target to, match_policy policy, ordinary_bytes bytes,
                       std::uint64_t tag);
 /// Sends in an engine named by its object, matched by rank and tag.
-status fast_send_in(core::device_state& through, message_target to, core::engine_state& engine, ordinary_bytes bytes,
+status fast_send_in(core::device_state& dev, message_target to, core::engine_state& engine, ordinary_bytes bytes,
                     const rest_of_send& rest);
 /// The fast path of `device::post_recv`, for receives from the default engine that may answer *retry*.
-status fast_post_recv(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
+status fast_post_recv(core::device_state& dev, message_source from, ordinary_buffer buffer, completion& local,
                       std::uint64_t tag, void* context);
 /// Receives in an engine named by its object.
-status fast_recv_in(core::device_state& through, message_source from, ordinary_buffer buffer, completion& local,
+status fast_recv_in(core::device_state& dev, message_source from, ordinary_buffer buffer, completion& local,
                     std::uint64_t tag, void* context, core::engine_state& engine);
 /// Puts and gets that are one copy, as the peer's memory is mapped here. False: nothing has happened.
-[[nodiscard]] bool fast_put(core::device_state& through, std::uint32_t peer, ordinary_bytes bytes,
-                            const remote_buffer& to);
-[[nodiscard]] bool fast_get(core::device_state& through, std::uint32_t peer, ordinary_buffer buffer,
+[[nodiscard]] bool fast_put(core::device_state& dev, std::uint32_t peer, ordinary_bytes bytes, const remote_buffer& to);
+[[nodiscard]] bool fast_get(core::device_state& dev, std::uint32_t peer, ordinary_buffer buffer,
                             const remote_buffer& from);
 /// All other gets into one buffer, and wrong calls.
-status slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+status slow_post_get(core::device_state& dev, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                      completion& local, const post_get_options& options);
 
 /// Parts of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered
 /// *retry*.
 void begin_posting();
-void make_room(device& through);
+void make_room(device& dev);
 /// The next step of a wait by tests; `test_loop` says when.
-void rest_between_tests(device& through, test_loop& tests) noexcept;
+void rest_between_tests(device& dev, test_loop& tests) noexcept;
 
 }  // namespace detail
 
@@ -357,13 +356,14 @@ class device {
   /// **Order**: none between atomics. **Errors**: as for `post_put`, and `invalid_argument` for an offset that is not a
   /// multiple of the word's size, and for an unknown `op`.
   template <class Word>
-  status post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at, completion& local,
+  status post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target, completion& local,
                      const post_atomic_options<Word>& options = {}) {
     static_assert(std::is_integral_v<Word> && (sizeof(Word) == 4 || sizeof(Word) == 8), "words of 4 or 8 bytes");
     const auto word = [](Word value) {
       return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<Word>>(value));
     };
-    return post_atomic_word(peer, {op, sizeof(Word), word(operand), word(options.compare), options.result}, at, local,
+    return post_atomic_word(peer, {op, sizeof(Word), word(operand), word(options.compare), options.result}, target,
+                            local,
                             {.complete_at = options.complete_at,
                              .device = options.device,
                              .context = options.context,
@@ -441,43 +441,43 @@ class device {
   }
 
   /// Waits until `is_done()` is true. The calling thread calls it after each call of progress, and after a signal of
-  /// `on` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found nothing,
-  /// until a message comes or `on` is signalled. If the condition becomes true in another way, the thread may notice up
-  /// to 100 ms later.
+  /// `object` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found
+  /// nothing, until a message comes or `object` is signalled. If the condition becomes true in another way, the thread
+  /// may notice up to 100 ms later.
   ///
   /// **Blocking**: until then, or until a limit of `options`; makes progress on this device. **Threads**: as for
   /// posting; several threads may wait through a shared device, also for one object. **Returns**: whether it is done;
   /// false at a limit (`.timeout`, `.stop`). **Errors**: `invalid_state` inside a handler, a hook or a node of a graph;
   /// `invalid_argument` for a null object or one of another runtime.
   template <std::predicate Condition>
-  bool wait(const completion& on, Condition is_done, const wait_options& options = {}) {
-    return wait({&on}, std::move(is_done), options);
+  bool wait(const completion& object, Condition is_done, const wait_options& options = {}) {
+    return wait({&object}, std::move(is_done), options);
   }
   /// Waits with several objects: calls `is_done` after a signal of any of them. **Blocking**, **Threads** and
   /// **Errors**: as for one object.
   template <std::predicate Condition>
-  bool wait(std::initializer_list<const completion*> on, Condition is_done, const wait_options& options = {}) {
+  bool wait(std::initializer_list<const completion*> objects, Condition is_done, const wait_options& options = {}) {
     return wait_until(
-        {on.begin(), on.size()},
+        {objects.begin(), objects.size()},
         [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done, options);
   }
 
   /// Waits for a record and takes it; nothing at a limit. For this function and the next two **Blocking**,
   /// **Threads** and **Errors** are as for a condition.
   [[nodiscard]] std::optional<completion_record> wait(completion_queue& from, const wait_options& options = {});
-  /// Waits until `on` is ready; false at a limit of `options`.
-  bool wait(const synchronizer& on, const wait_options& options = {});
-  /// Waits until `on` has counted at least `value` signals; false at a limit.
-  bool wait(const counter& on, std::uint64_t value, const wait_options& options = {});
+  /// Waits until `object` is ready; false at a limit of `options`.
+  bool wait(const synchronizer& object, const wait_options& options = {});
+  /// Waits until `object` has counted at least `value` signals; false at a limit.
+  bool wait(const counter& object, std::uint64_t value, const wait_options& options = {});
   template <class WriteMembersInOrderOf = wait_options>
   bool wait(const counter&, std::uint64_t, ...) = delete;  // options that do not fit
 
-  /// Waits until no post has yet to signal `on`; that is, until every buffer of these posts is the caller's again.
+  /// Waits until no post has yet to signal `object`; that is, until every buffer of these posts is the caller's again.
   /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false at
   /// a limit of `options`. Ask the object whether any of them failed.
-  bool wait_all(const completion& on, const wait_options& options = {});
+  bool wait_all(const completion& object, const wait_options& options = {});
   /// Waits for several objects.
-  bool wait_all(std::initializer_list<const completion*> on, const wait_options& options = {});
+  bool wait_all(std::initializer_list<const completion*> objects, const wait_options& options = {});
   template <class WriteMembersInOrderOf = wait_options>
   bool wait_all(const completion&, ...) = delete;  // options that do not fit
 
@@ -513,7 +513,7 @@ class device {
   [[nodiscard]] weft::runtime& runtime() const noexcept { return *runtime_; }
 
  private:
-  friend void detail::rest_between_tests(device& through, detail::test_loop& tests) noexcept;
+  friend void detail::rest_between_tests(device& dev, detail::test_loop& tests) noexcept;
   friend bool detail::wait_as(const detail::waiting_function& function, device& dev,
                               std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);
@@ -537,11 +537,11 @@ class device {
   // `tag`: of a reply whose options name none.
   void reply_with(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, std::uint64_t tag,
                   const reply_options& options);
-  status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
+  status post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& target,
                           completion& local, const detail::post_atomic_word_options& options);
 
   hook add_hook_node(std::unique_ptr<detail::hook_node> made);
-  bool wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+  bool wait_until(std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                   const wait_options& options);
 
   weft::runtime* runtime_;

@@ -41,19 +41,19 @@ class event {
   /// The awaiter of `co_await`.
   class awaiter final : public detail::suspension {
    public:
-    /// Waits for `of`.
-    explicit awaiter(event& of) noexcept : of_{&of} {}
+    /// Waits for `awaited`.
+    explicit awaiter(event& awaited) noexcept : event_{&awaited} {}
     /// Whether the event is set: then the coroutine is not suspended.
     [[nodiscard]] bool await_ready() const noexcept {
       // [event.own] relaxed: no other thread knows the awaiter yet.
-      return of_.load(std::memory_order_relaxed)->is_set();
+      return event_.load(std::memory_order_relaxed)->is_set();
     }
     /// Suspends the coroutine. False: the event was set just now, and the coroutine continues.
     template <class Promise>
-    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) noexcept {
-      suspend(by);
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+      suspend(awaiting);
       // [event.own] relaxed: no other thread knows the awaiter yet.
-      return of_.load(std::memory_order_relaxed)->enter(*this);
+      return event_.load(std::memory_order_relaxed)->enter(*this);
     }
     /// Returns nothing. **Errors**: `cancelled` if an exception has destroyed the event.
     void await_resume() {
@@ -61,11 +61,11 @@ class event {
       if (is_lost_) refuse_lost();
     }
     /// Takes the coroutine out of the event, or, once the event was set, holds its task until it would be resumed.
-    bool abandon(detail::ready_node& of) noexcept override {
+    bool abandon(detail::ready_node& task_root) noexcept override {
       if (is_abandoned) return false;
       // [event.is_taken] acquire <- [event.taken]: the event may be gone.
-      event* const waits_for = of_.load(std::memory_order_acquire);
-      if (waits_for == nullptr || !waits_for->give_up(*this)) return suspension::abandon(of);
+      event* const waits_for = event_.load(std::memory_order_acquire);
+      if (waits_for == nullptr || !waits_for->give_up(*this)) return suspension::abandon(task_root);
       resumed();
       return false;
     }
@@ -74,8 +74,8 @@ class event {
     friend class event;
     [[noreturn]] static void refuse_lost();
 
-    std::atomic<event*> of_;  // null once the event was set
-    bool is_lost_ = false;    // the event has gone
+    std::atomic<event*> event_;  // null once the event was set
+    bool is_lost_ = false;       // the event has gone
   };
   /// Waits until it is set.
   [[nodiscard]] awaiter operator co_await() noexcept { return awaiter{*this}; }

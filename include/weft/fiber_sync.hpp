@@ -186,17 +186,17 @@ class [[nodiscard]] fiber_future {
 
   /// Whether `get` would return at once. **Blocking**: never. **Errors**: `invalid_state` after `get`, and for a future
   /// of no promise.
-  [[nodiscard]] bool is_ready() const { return of().ready.is_set(); }
+  [[nodiscard]] bool is_ready() const { return result().ready.is_set(); }
   /// Waits for the result within `limits`, and leaves it to `get`. **Blocking**: until the result is set, or a limit is
   /// reached. **Returns**: whether `get` would return at once. **Errors**: as for `is_ready`; `invalid_state` inside a
   /// handler, hook or node; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
-  [[nodiscard]] bool wait(const wait_limits& limits) const { return of().ready.wait(limits); }
+  [[nodiscard]] bool wait(const wait_limits& limits) const { return result().ready.wait(limits); }
   /// Takes the result. **Blocking**: until the result is set. **Errors**: the exception that was set instead;
   /// `invalid_state` a second time, for a future of no promise, if the promise was destroyed without a result, and
   /// inside a handler, hook or node (then the result stays).
   Value get() {
-    of().ready.wait();
-    const auto from = std::exchange(of_, nullptr);
+    result().ready.wait();
+    const auto from = std::exchange(result_, nullptr);
     if (from->thrown) std::rethrow_exception(from->thrown);
     if constexpr (!std::is_void_v<Value>) return std::move(*from->value);
   }
@@ -204,12 +204,12 @@ class [[nodiscard]] fiber_future {
  private:
   template <class>
   friend class fiber_promise;
-  explicit fiber_future(std::shared_ptr<fibers::shared_result<Value>> of) : of_{std::move(of)} {}
-  fibers::shared_result<Value>& of() const {
-    if (!of_) throw error{errc::invalid_state, "fiber_future: there is no result, or it was taken before"};
-    return *of_;
+  explicit fiber_future(std::shared_ptr<fibers::shared_result<Value>> result) : result_{std::move(result)} {}
+  fibers::shared_result<Value>& result() const {
+    if (!result_) throw error{errc::invalid_state, "fiber_future: there is no result, or it was taken before"};
+    return *result_;
   }
-  std::shared_ptr<fibers::shared_result<Value>> of_;
+  std::shared_ptr<fibers::shared_result<Value>> result_;
 };
 
 /// The giving end: it sets the result for which a `fiber_future` waits. All functions: **Blocking**: never.

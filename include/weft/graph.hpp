@@ -61,8 +61,8 @@ struct graph_options {
 /// runtime must outlive the graph. **Source**: yan2025-lci, 4.2.6 and 5.1.4.
 class graph {
  public:
-  /// Progress on `through` tries posts again; it must outlive the graph. **Blocking**: never; allocates.
-  explicit graph(device& through, const graph_options& options = {});
+  /// Progress on `dev` tries posts again; it must outlive the graph. **Blocking**: never; allocates.
+  explicit graph(device& dev, const graph_options& options = {});
   template <class WriteMembersInOrderOf = graph_options>
   graph(device&, ...) = delete;  // options that do not fit
   /// Takes the nodes over; afterwards the other graph may only be assigned to or destroyed.
@@ -119,11 +119,11 @@ class graph {
   /// that object only after its signal. **Threads**: any.
   [[nodiscard]] bool is_running() const noexcept;
 
-  /// Takes the record with which the operation of node `of` completed in the last run, such as the message of a
+  /// Takes the record with which the operation of node `node` completed in the last run, such as the message of a
   /// receive. Nothing for functions, for posts that were *done*, for nodes that threw or were skipped, and if it was
-  /// taken before. **Threads**: one at a time, between runs, or in a node behind `of`. **Errors**: `invalid_argument`
+  /// taken before. **Threads**: one at a time, between runs, or in a node behind `node`. **Errors**: `invalid_argument`
   /// for a node that does not exist.
-  [[nodiscard]] std::optional<completion_record> take(graph_node of);
+  [[nodiscard]] std::optional<completion_record> take(graph_node node);
 
   /// The first error of a node in this run, or in the last one; `none` if no node has failed. A node sees the errors of
   /// the nodes before it. **Threads**: any.

@@ -22,7 +22,9 @@ class group_state;
 struct group_options {
   /// The device through which this member's collectives run, a shared one, unless the runtime's default device is one
   /// thread's own. Null: the device of the group that the new one is made from, or the default device.
-  device* through = nullptr;
+  weft::device* device = nullptr;
+  /// The old name of `device`.
+  [[deprecated("use device")]] weft::device* through = nullptr;
   /// A name on which the new group's members have agreed before, below `group_names_max`: the group is made without a
   /// message for that, so that `dup`, `include` and `make_group` send none. All members give it, or none. No group of
   /// that name may be left at any member, with its collectives. Such names have nothing to do with the library's.
@@ -43,12 +45,14 @@ inline constexpr std::uint32_t group_names_max = 1U << 31;
 /// the group's device, must outlive it.
 class group {
  public:
-  /// No group: may only be assigned to, copied, asked by `is_one`, and destroyed. Collectives, and functions that make
-  /// groups of it, throw `invalid_argument`; the others end the process with a message.
+  /// No group: may only be assigned to, copied, asked by `is_valid`, and destroyed. Collectives, and functions that
+  /// make groups of it, throw `invalid_argument`; the others end the process with a message.
   group() noexcept = default;
 
   /// Whether it names a group.
-  [[nodiscard]] bool is_one() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] bool is_valid() const noexcept { return state_ != nullptr; }
+  /// The old name of `is_valid`.
+  [[deprecated("use is_valid()")]] [[nodiscard]] bool is_one() const noexcept { return is_valid(); }
   /// The number of members.
   [[nodiscard]] std::uint32_t size() const noexcept;
   /// This rank's number in the group.
@@ -58,7 +62,9 @@ class group {
   /// The number in the group of rank `rank` of the job; nothing if it is no member.
   [[nodiscard]] std::optional<std::uint32_t> member(std::uint32_t rank) const noexcept;
   /// The device through which its collectives run.
-  [[nodiscard]] device& through() const noexcept;
+  [[nodiscard]] weft::device& device() const noexcept;
+  /// The old name of `device`.
+  [[deprecated("use device()")]] [[nodiscard]] weft::device& through() const noexcept { return device(); }
 
   /// Ends this member's collectives that were posted and are not complete, as the end of a graph does
   /// (`graph::abandon`): their completion objects are signalled, with the error `cancelled`. Other members may wait for
@@ -94,7 +100,7 @@ class group {
   friend class runtime;
   friend class collective;
   friend class persistent_collective;
-  friend group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag,
+  friend group make_group(weft::runtime& rt, std::span<const std::uint32_t> ranks, std::uint32_t tag,
                           const group_options& options);
   explicit group(std::shared_ptr<coll::group_state> state) noexcept : state_{std::move(state)} {}
 
@@ -111,7 +117,7 @@ inline constexpr std::uint32_t group_tags_max = (1U << 20) - 1;
 /// **Blocking**: until all of them have called it; not if options give a name. **Threads**: any, each with a tag of its
 /// own. **Errors**: `invalid_argument` for ranks that there are not, that are named twice, or that are without this
 /// one, for a tag that is too large, and for names as `split`; those of a blocking collective; `std::bad_alloc`.
-[[nodiscard]] group make_group(weft::runtime& of, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,
+[[nodiscard]] group make_group(weft::runtime& rt, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,
                                const group_options& options = {});
 
 }  // namespace weft

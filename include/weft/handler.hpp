@@ -52,19 +52,19 @@ class handler final : public completion {
 
  private:
   template <class... Device>
-  answer call(completion_record&& record, Device&... by) {
+  answer call(completion_record&& record, Device&... devices) {
     if constexpr (!std::is_invocable_v<Function&, completion_record&&, Device&...>) {
       static_assert(std::is_invocable_v<Function&, completion_record&, Device&...>,
                     "a handler's function takes a record, and a device if it wants to: "
                     "[&](weft::completion_record&& message, weft::device& by) { ... }");
       completion_record consumed{std::move(record)};
-      function_(consumed, by...);
+      function_(consumed, devices...);
       return answer::taken;
     } else if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&, Device&...>, answer>) {
-      return function_(std::move(record), by...);
+      return function_(std::move(record), devices...);
     } else {
       completion_record consumed{std::move(record)};
-      function_(std::move(consumed), by...);
+      function_(std::move(consumed), devices...);
       return answer::taken;
     }
   }

@@ -47,10 +47,10 @@ class hook_node {
 template <class Function>
 class hook_function final : public hook_node {
  public:
-  hook_function(Function function, device& through) : function_{std::move(function)}, through_{&through} {}
+  hook_function(Function function, device& dev) : function_{std::move(function)}, device_{&dev} {}
   hook_answer run() override {
     if constexpr (std::is_invocable_v<Function&, device&>) {
-      return function_(*through_);
+      return function_(*device_);
     } else {
       return function_();
     }
@@ -58,7 +58,7 @@ class hook_function final : public hook_node {
 
  private:
   Function function_;
-  device* through_;
+  device* device_;
 };
 
 }  // namespace detail

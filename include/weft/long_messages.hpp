@@ -16,8 +16,8 @@ enum class long_messages : std::uint8_t {
 };
 
 /// Its name in `WEFT_LONG_MESSAGES`. **Blocking**: never. **Threads**: any. **Errors**: none.
-[[nodiscard]] constexpr const char* name_of(long_messages how) noexcept {
-  switch (how) {
+[[nodiscard]] constexpr const char* name_of(long_messages choice) noexcept {
+  switch (choice) {
     case long_messages::automatic: return "auto";
     case long_messages::packets: return "packets";
     case long_messages::one_side: return "one_side";

@@ -72,8 +72,7 @@ class [[nodiscard]] matched_message {
 
  private:
   friend class device;
-  matched_message(core::device_state* through, core::unexpected_message* found) noexcept
-      : device_{through}, message_{found} {}
+  matched_message(core::device_state* dev, core::unexpected_message* found) noexcept : device_{dev}, message_{found} {}
   status receive_into(const core::payload<buffer_ref>& into, completion& local, const receive_options& options);
 
   core::device_state* device_;

@@ -32,11 +32,11 @@ struct memory_copies;
 struct memory_functions {
   /// Copies bytes `offset` to `offset + bytes - 1` of the buffer at `address` to `to`, which is ordinary memory.
   /// Answers how many bytes it has copied. May be null where `processor_may_touch`.
-  std::size_t (*copy_out)(const memory& of, const void* address, std::uint64_t offset, std::byte* to,
+  std::size_t (*copy_out)(const memory& memory, const void* address, std::uint64_t offset, std::byte* to,
                           std::size_t bytes) = nullptr;
   /// Copies `bytes` bytes from `from` into the buffer at `address`, from its byte `offset` on. Answers how many. May be
   /// null where `processor_may_touch`.
-  std::size_t (*copy_in)(const memory& of, void* address, std::uint64_t offset, const std::byte* from,
+  std::size_t (*copy_in)(const memory& memory, void* address, std::uint64_t offset, const std::byte* from,
                          std::size_t bytes) = nullptr;
   /// Whether one of the `bytes` bytes at `address` is of this kind. If it is not null, posts refuse buffers of this
   /// kind that do not name their memory. Each post of the runtime asks it then, and none takes the shortest path.

@@ -154,8 +154,10 @@ struct post_atomic_options {
 
 /// The direction of the data, for `post_comm`.
 enum class direction : std::uint8_t {
-  out,  ///< moves from here to the peer: a send, active message or put
-  in,   ///< moves from the peer to here: a receive or get
+  outgoing,                                       ///< moves from here to the peer: a send, active message or put
+  incoming,                                       ///< moves from the peer to here: a receive or get
+  out [[deprecated("use outgoing")]] = outgoing,  ///< the old name of `outgoing`
+  in [[deprecated("use incoming")]] = incoming,   ///< the old name of `incoming`
 };
 
 /// Options of `device::post_comm`: those of the operation that it selects.
@@ -242,8 +244,8 @@ struct rest_of_send {
 /// A copy of the options: if an inlined call has two branches, only the branch that needs the options in memory writes
 /// them there.
 template <class Options>
-[[nodiscard]] constexpr Options copy_of(const Options& in) noexcept {
-  return in;
+[[nodiscard]] constexpr Options copy_of(const Options& options) noexcept {
+  return options;
 }
 
 /// Whether a message with these options is sent inline, in its cell; then the post answers *done* or *retry*.

@@ -22,11 +22,11 @@ namespace weft {
 /// **Source**: yan2025-lci, 4.2.7; zhou2024, 2.4.
 class progress_thread {
  public:
-  /// Starts the thread; `options` say how it waits. `through` must outlive this object. **Blocking**: briefly.
+  /// Starts the thread; `options` say how it waits. `dev` must outlive this object. **Blocking**: briefly.
   /// **Errors**: `invalid_argument` for a device that is not shared; `std::system_error` if the system gives no thread.
-  explicit progress_thread(device& through, const wait_options& options = {});
+  explicit progress_thread(weft::device& dev, const wait_options& options = {});
   template <class WriteMembersInOrderOf = wait_options>
-  progress_thread(device&, ...) = delete;  // options that do not fit
+  progress_thread(weft::device&, ...) = delete;  // options that do not fit
 
   /// Stops the thread. **Blocking**: until the thread's call of `progress()` returns; not inside a handler.
   /// **Threads**: none may be using it.
@@ -38,10 +38,12 @@ class progress_thread {
   /// How it waits.
   [[nodiscard]] const wait_options& options() const noexcept { return options_; }
   /// The device on which it makes progress.
-  [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] weft::device& device() const noexcept { return *device_; }
+  /// The old name of `device`.
+  [[deprecated("use device()")]] [[nodiscard]] weft::device& through() const noexcept { return *device_; }
 
  private:
-  device* through_;
+  weft::device* device_;
   wait_options options_;
   detail::copy_mark copy_;  // marks a child of fork(), which has no such thread
   std::atomic<bool> stops_{false};

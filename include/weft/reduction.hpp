@@ -107,19 +107,19 @@ inline constexpr bool is_symmetric = std::is_integral_v<Element>&&
 /// The functions of a reduction by a callable, which is `context` if it has state.
 template <class Element, class Callable>
 struct combining {
-  using function = void (*)(const void* in, void* inout, std::size_t count, void* context);
+  using function = void (*)(const void* input, void* inout, std::size_t count, void* context);
 
-  static void combine(const void* in, void* inout, std::size_t count, void* context) {
+  static void combine(const void* input, void* inout, std::size_t count, void* context) {
     auto* const out = static_cast<Element*>(inout);
     if constexpr (is_symmetric<Element, Callable>) {
-      combine_elements(static_cast<const Element*>(in), out, out, count, Callable{});
+      combine_elements(static_cast<const Element*>(input), out, out, count, Callable{});
     } else {
-      combine_with(static_cast<const Element*>(in), out, out, count, context);
+      combine_with(static_cast<const Element*>(input), out, out, count, context);
     }
   }
-  static void combine_higher(const void* in, void* inout, std::size_t count, void* context) {
+  static void combine_higher(const void* input, void* inout, std::size_t count, void* context) {
     auto* const out = static_cast<Element*>(inout);
-    combine_with(out, static_cast<const Element*>(in), out, count, context);
+    combine_with(out, static_cast<const Element*>(input), out, count, context);
   }
   [[nodiscard]] static constexpr function higher() noexcept {
     if constexpr (is_symmetric<Element, Callable>) {
@@ -144,25 +144,26 @@ struct combining {
 
 /// How a reduction combines elements. All functions: **Blocking**: never. **Threads**: any. **Errors**: none.
 struct reduction {
-  /// Combines `count` elements: each of `inout` becomes its combination with that of `in`, which is of lower ranks. The
-  /// two arrays do not overlap.
-  void (*combine)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
+  /// Combines `count` elements: each of `inout` becomes its combination with that of `input`, which is of lower ranks.
+  /// The two arrays do not overlap.
+  void (*combine)(const void* input, void* inout, std::size_t count, void* context) = nullptr;
   void* context = nullptr;        ///< argument of `combine`
   std::size_t element_bytes = 1;  ///< size of one element
   bool is_commutative = true;     ///< if not, no algorithm is taken that begins with another rank than the first
   /// Names the function and the type of the elements, for members that compare their calls (`WEFT_CHECK=1`). 0: it has
   /// no name, and is not compared.
   std::uint64_t identity = 0;
-  /// Combines as `combine`, but `in` is of higher ranks: each of `inout` becomes its combination with the one of `in`,
-  /// in this order. Null: then the library calls `combine` with copies of the elements where the result is to be in the
-  /// array of the lower ranks.
-  void (*combine_higher)(const void* in, void* inout, std::size_t count, void* context) = nullptr;
+  /// Combines as `combine`, but `input` is of higher ranks: each of `inout` becomes its combination with the one of
+  /// `input`, in this order. Null: then the library calls `combine` with copies of the elements where the result is to
+  /// be in the array of the lower ranks.
+  void (*combine_higher)(const void* input, void* inout, std::size_t count, void* context) = nullptr;
 
   /// The reduction of elements by a callable without state, such as `std::plus<>`. The callable may not
   /// throw.
   template <reduced_element Element, class Callable = std::plus<>>
   requires(combines<Callable, Element>&& std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
-      [[nodiscard]] static constexpr reduction by(Callable /*how*/ = {}, bool is_commutative = true) noexcept {
+      [[nodiscard]] static constexpr reduction
+      callable(Callable /*function*/ = {}, bool is_commutative = true) noexcept {
     using functions = detail::combining<Element, Callable>;
     return {.combine = &functions::combine,
             .context = nullptr,
@@ -171,21 +172,40 @@ struct reduction {
             .identity = detail::number_of_types<Element, Callable>(),
             .combine_higher = functions::higher()};
   }
-  /// The reduction by a callable with state. **Buffer**: `how` is the caller's, and must live until the collective is
-  /// complete; several threads may call it at the same time.
+  /// The reduction by a callable with state. **Buffer**: `function` is the caller's, and must live until the collective
+  /// is complete; several threads may call it at the same time.
   template <reduced_element Element, class Callable>
   requires combines<Callable, Element>  //
-  [[nodiscard]] static constexpr reduction by_ref(const Callable& how, bool is_commutative = true) noexcept {
+  [[nodiscard]] static constexpr reduction callable_ref(const Callable& function, bool is_commutative = true) noexcept {
     using functions = detail::combining<Element, Callable>;
     return {.combine = &functions::combine,
-            .context = const_cast<Callable*>(&how),
+            .context = const_cast<Callable*>(&function),
             .element_bytes = sizeof(Element),
             .is_commutative = is_commutative,
             .identity = detail::number_of_types<Element, Callable>(),
             .combine_higher = functions::higher()};
   }
   template <reduced_element Element, class Callable>
-  static reduction by_ref(const Callable&& how, bool is_commutative = true) = delete;  // ends before the collective
+  static reduction callable_ref(const Callable&& function,
+                                bool is_commutative = true) = delete;  // ends before the collective
+
+  /// The old name of `callable`.
+  template <reduced_element Element, class Callable = std::plus<>>
+  requires(combines<Callable, Element>&& std::is_empty_v<Callable>&& std::is_default_constructible_v<Callable>)  //
+      [[deprecated("use callable")]] [[nodiscard]] static constexpr reduction
+      by(Callable function = {}, bool is_commutative = true) noexcept {
+    return callable<Element, Callable>(function, is_commutative);
+  }
+  /// The old name of `callable_ref`.
+  template <reduced_element Element, class Callable>
+  requires combines<Callable, Element>  //
+  [[deprecated("use callable_ref")]] [[nodiscard]] static constexpr reduction by_ref(
+      const Callable& function, bool is_commutative = true) noexcept {
+    return callable_ref<Element>(function, is_commutative);
+  }
+  template <reduced_element Element, class Callable>
+  static reduction by_ref(const Callable&& function,
+                          bool is_commutative = true) = delete;  // ends before the collective
 };
 
 }  // namespace weft

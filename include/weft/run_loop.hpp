@@ -69,8 +69,8 @@ struct loop_wait {
 /// **Source**: yan2025-lci, 4.2.6, for completion by the user's own object; dang2016, 4.2, for user-level threads.
 class run_loop {
  public:
-  /// Posts on `through`, and makes progress on it in `poll` and `run`. **Errors**: `std::bad_alloc`.
-  explicit run_loop(device& through);
+  /// Posts on `dev`, and makes progress on it in `poll` and `run`. **Errors**: `std::bad_alloc`.
+  explicit run_loop(weft::device& dev);
   ~run_loop();
   run_loop(const run_loop&) = delete;
   run_loop& operator=(const run_loop&) = delete;
@@ -156,20 +156,20 @@ class run_loop {
   T run(task<T> awaited) {
     class end_of_task final : public detail::task_owner {
      public:
-      explicit end_of_task(run_loop& in) noexcept : in_{&in} {}
-      void ended(detail::task_promise_base& /*promise*/) noexcept override { in_->set(has_ended_); }
+      explicit end_of_task(run_loop& loop) noexcept : loop_{&loop} {}
+      void ended(detail::task_promise_base& /*promise*/) noexcept override { loop_->set(has_ended_); }
       // [run_loop.ended] acquire <- [run_loop.end]: what the task did.
       [[nodiscard]] bool has_ended() const noexcept { return has_ended_.load(std::memory_order_acquire); }
 
      private:
-      run_loop* in_;
+      run_loop* loop_;
       std::atomic<bool> has_ended_{false};
     } end{*this};
     const auto task_itself = awaited.coroutine_;
     if (!task_itself) detail::await_misuse(detail::task_is_empty);
     task_itself.promise().start(task_itself, nullptr, &end);
     detail::resume(task_itself);
-    run_until([](void* of) { return static_cast<end_of_task*>(of)->has_ended(); }, &end, {});
+    run_until([](void* task_end) { return static_cast<end_of_task*>(task_end)->has_ended(); }, &end, {});
     return task_itself.promise().result();
   }
 
@@ -182,20 +182,20 @@ class run_loop {
   [[nodiscard]] auto wait(completion_queue& from, std::stop_token stop = {}) {
     return watch<std::optional<completion_record>>(from, true, std::move(stop), [&from] { return from.pop(); });
   }
-  /// Awaits that `on` has counted at least `value` signals; false once `stop` is requested. The loop reads the counter
-  /// for each coroutine that waits for it.
-  [[nodiscard]] auto wait(const counter& on, std::uint64_t value, std::stop_token stop = {}) {
-    return watch<bool>(on, false, std::move(stop), [&on, value] { return on.value() >= value; });
+  /// Awaits that `object` has counted at least `value` signals; false once `stop` is requested. The loop reads the
+  /// counter for each coroutine that waits for it.
+  [[nodiscard]] auto wait(const counter& object, std::uint64_t value, std::stop_token stop = {}) {
+    return watch<bool>(object, false, std::move(stop), [&object, value] { return object.value() >= value; });
   }
-  /// Awaits that `on` is ready; false once `stop` is requested.
-  [[nodiscard]] auto wait(const synchronizer& on, std::stop_token stop = {}) {
-    return watch<bool>(on, true, std::move(stop), [&on] { return on.is_ready(); });
+  /// Awaits that `object` is ready; false once `stop` is requested.
+  [[nodiscard]] auto wait(const synchronizer& object, std::stop_token stop = {}) {
+    return watch<bool>(object, true, std::move(stop), [&object] { return object.is_ready(); });
   }
   /// Awaits that `is_done()` is true, for an object of any kind whose signals may make it true; false once `stop` is
   /// requested. Each call of `run_ready` calls `is_done`, which must not throw, nor call the loop.
   template <std::predicate Condition>
-  [[nodiscard]] auto wait(const completion& on, Condition is_done, std::stop_token stop = {}) {
-    return watch<bool>(on, false, std::move(stop), std::move(is_done));
+  [[nodiscard]] auto wait(const completion& object, Condition is_done, std::stop_token stop = {}) {
+    return watch<bool>(object, false, std::move(stop), std::move(is_done));
   }
 
   /// Awaits `device::flush(peer)`. **Errors**: `invalid_argument` for an unknown rank; the await throws those of a
@@ -220,7 +220,7 @@ class run_loop {
   /// The end of a matching engine.
   [[nodiscard]] detail::end_awaiter end(matching_engine& ended);
   /// The end of a device. **Errors**: also `invalid_argument` for the default device and for the loop's own.
-  [[nodiscard]] detail::end_awaiter end(device& ended);
+  [[nodiscard]] detail::end_awaiter end(weft::device& ended);
 
   /// Starts `awaited`, and awaits its end (`graph::start`).
   [[nodiscard]] auto start(graph& awaited) {
@@ -244,16 +244,18 @@ class run_loop {
   /// Awaits `device::post_am`.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
                              const post_am_options& options = {}) {
-    return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_am(peer, to, bytes, local, how);
-    });
+    return post_of(operation::active_message, peer, options,
+                   [=](weft::device& dev, completion& local, const auto& call_options) {
+                     return dev.post_am(peer, to, bytes, local, call_options);
+                   });
   }
   /// Awaits `device::post_am`, of a list of buffers.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_list bytes,
                              const post_am_options& options = {}) {
-    return post_of(operation::active_message, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_am(peer, to, bytes, local, how);
-    });
+    return post_of(operation::active_message, peer, options,
+                   [=](weft::device& dev, completion& local, const auto& call_options) {
+                     return dev.post_am(peer, to, bytes, local, call_options);
+                   });
   }
   template <class WriteMembersInOrderOf = post_am_options>
   auto post_am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
@@ -264,14 +266,14 @@ class run_loop {
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes,
                              const post_am_options& options = {}) {
     return post_with(operation::active_message, peer, std::move(bytes), options,
-                     [=](device& dev, const Buffer& own, completion& local, const auto& how) {
-                       return dev.post_am(peer, to, own, local, how);
+                     [=](weft::device& dev, const Buffer& own, completion& local, const auto& call_options) {
+                       return dev.post_am(peer, to, own, local, call_options);
                      });
   }
   /// Awaits `device::post_am` of a packet, which is empty afterwards.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, packet& filled, std::size_t bytes,
                              const post_packet_options& options = {}) {
-    const auto post = [=, dev = through_, &filled](completion& /*local*/, void* /*context*/) {
+    const auto post = [=, dev = device_, &filled](completion& /*local*/, void* /*context*/) {
       return dev->post_am(peer, to, filled, bytes, options);
     };
     return detail::operation_awaiter<decltype(post)>{state(), operation::active_message, peer, options.tag, post};
@@ -281,17 +283,18 @@ class run_loop {
   /// the error `cancelled`. Until its target has answered, the await does not end.
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, const_buffer_ref bytes,
                              const post_am_options& options, std::stop_token stop) {
-    return stoppable_of(
-        operation::active_message, peer, options, std::move(stop),
-        [=](device& dev, completion& local, const auto& how) { return dev.post_am(peer, to, bytes, local, how); });
+    return stoppable_of(operation::active_message, peer, options, std::move(stop),
+                        [=](weft::device& dev, completion& local, const auto& call_options) {
+                          return dev.post_am(peer, to, bytes, local, call_options);
+                        });
   }
   /// Awaits `device::post_am`, of a container that the operation keeps; `stop` cancels it.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_am(std::uint32_t peer, remote_completion to, Buffer&& bytes, const post_am_options& options,
                              std::stop_token stop) {
     return stoppable_with(operation::active_message, peer, std::move(bytes), options, std::move(stop),
-                          [=](device& dev, const Buffer& own, completion& local, const auto& how) {
-                            return dev.post_am(peer, to, own, local, how);
+                          [=](weft::device& dev, const Buffer& own, completion& local, const auto& call_options) {
+                            return dev.post_am(peer, to, own, local, call_options);
                           });
   }
 
@@ -299,30 +302,31 @@ class run_loop {
   /// the error `cancelled`. Until its target has answered, the await does not end.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options,
                                std::stop_token stop) {
-    return stoppable_of(
-        operation::send, peer, options, std::move(stop),
-        [=](device& dev, completion& local, const auto& how) { return dev.post_send(peer, bytes, local, how); });
+    return stoppable_of(operation::send, peer, options, std::move(stop),
+                        [=](weft::device& dev, completion& local, const auto& call_options) {
+                          return dev.post_send(peer, bytes, local, call_options);
+                        });
   }
   /// Awaits `device::post_send`, of a container that the operation keeps; `stop` cancels it.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options,
                                std::stop_token stop) {
     return stoppable_with(operation::send, peer, std::move(bytes), options, std::move(stop),
-                          [=](device& dev, const Buffer& own, completion& local, const auto& how) {
-                            return dev.post_send(peer, own, local, how);
+                          [=](weft::device& dev, const Buffer& own, completion& local, const auto& call_options) {
+                            return dev.post_send(peer, own, local, call_options);
                           });
   }
 
   /// Awaits `device::post_send`.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {}) {
-    return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_send(peer, bytes, local, how);
+    return post_of(operation::send, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_send(peer, bytes, local, call_options);
     });
   }
   /// Awaits `device::post_send`, of a list of buffers.
   [[nodiscard]] auto post_send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {}) {
-    return post_of(operation::send, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_send(peer, bytes, local, how);
+    return post_of(operation::send, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_send(peer, bytes, local, call_options);
     });
   }
   template <class WriteMembersInOrderOf = post_send_options>
@@ -331,8 +335,8 @@ class run_loop {
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options = {}) {
     return post_with(operation::send, peer, std::move(bytes), options,
-                     [=](device& dev, const Buffer& own, completion& local, const auto& how) {
-                       return dev.post_send(peer, own, local, how);
+                     [=](weft::device& dev, const Buffer& own, completion& local, const auto& call_options) {
+                       return dev.post_send(peer, own, local, call_options);
                      });
   }
 
@@ -340,16 +344,18 @@ class run_loop {
   /// the error `cancelled`.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
-    return stoppable_of(
-        operation::receive, peer, options, std::move(stop),
-        [=](device& dev, completion& local, const auto& how) { return dev.post_recv(peer, buffer, local, how); });
+    return stoppable_of(operation::receive, peer, options, std::move(stop),
+                        [=](weft::device& dev, completion& local, const auto& call_options) {
+                          return dev.post_recv(peer, buffer, local, call_options);
+                        });
   }
   /// Awaits `device::post_recv`, of a list of buffers.
   [[nodiscard]] auto post_recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
-    return stoppable_of(
-        operation::receive, peer, options, std::move(stop),
-        [=](device& dev, completion& local, const auto& how) { return dev.post_recv(peer, buffer, local, how); });
+    return stoppable_of(operation::receive, peer, options, std::move(stop),
+                        [=](weft::device& dev, completion& local, const auto& call_options) {
+                          return dev.post_recv(peer, buffer, local, call_options);
+                        });
   }
   template <class WriteMembersInOrderOf = post_recv_options>
   auto post_recv(std::uint32_t, buffer_ref, ...) = delete;  // options that do not fit
@@ -358,42 +364,42 @@ class run_loop {
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_recv(std::uint32_t peer, Buffer&& buffer, const post_recv_options& options = {},
                                std::stop_token stop = {}) {
-    const auto call = [peer](device& dev, Buffer& own, completion& local, const auto& how) {
-      return dev.post_recv(peer, own, local, how);
+    const auto call = [peer](weft::device& dev, Buffer& own, completion& local, const auto& call_options) {
+      return dev.post_recv(peer, own, local, call_options);
     };
     using post = detail::post_call_with<Buffer, post_recv_options, decltype(call)>;
     return detail::owning_awaiter<detail::stoppable_awaiter<post>, Buffer>{
         state(),     operation::receive, peer,
-        options.tag, std::move(stop),    post{through_, options, call, std::move(buffer)}};
+        options.tag, std::move(stop),    post{device_, options, call, std::move(buffer)}};
   }
   /// Awaits the receive of a message that `device::probe` has found; `message` is empty afterwards.
   [[nodiscard]] auto receive(matched_message& message, buffer_ref buffer) {
     return post_of(operation::receive, message.source(), receive_options{},
-                   [=, &message](device& /*dev*/, completion& local, const auto& how) {
-                     return message.receive(buffer, local, how);
+                   [=, &message](weft::device& /*dev*/, completion& local, const auto& call_options) {
+                     return message.receive(buffer, local, call_options);
                    });
   }
 
   /// Awaits that receive, into a list of buffers.
   [[nodiscard]] auto receive(matched_message& message, buffer_list buffer) {
     return post_of(operation::receive, message.source(), receive_options{},
-                   [=, &message](device& /*dev*/, completion& local, const auto& how) {
-                     return message.receive(buffer, local, how);
+                   [=, &message](weft::device& /*dev*/, completion& local, const auto& call_options) {
+                     return message.receive(buffer, local, call_options);
                    });
   }
 
   /// Awaits `device::post_put`.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
-    return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_put(peer, bytes, to, local, how);
+    return post_of(operation::put, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_put(peer, bytes, to, local, call_options);
     });
   }
   /// Awaits `device::post_put`, of a list of buffers.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
-    return post_of(operation::put, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_put(peer, bytes, to, local, how);
+    return post_of(operation::put, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_put(peer, bytes, to, local, call_options);
     });
   }
   template <class WriteMembersInOrderOf = post_put_options>
@@ -403,23 +409,23 @@ class run_loop {
   [[nodiscard]] auto post_put(std::uint32_t peer, Buffer&& bytes, const remote_buffer& to,
                               const post_put_options& options = {}) {
     return post_with(operation::put, peer, std::move(bytes), options,
-                     [=](device& dev, const Buffer& own, completion& local, const auto& how) {
-                       return dev.post_put(peer, own, to, local, how);
+                     [=](weft::device& dev, const Buffer& own, completion& local, const auto& call_options) {
+                       return dev.post_put(peer, own, to, local, call_options);
                      });
   }
 
   /// Awaits `device::post_get`.
   [[nodiscard]] auto post_get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
-    return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_get(peer, buffer, from, local, how);
+    return post_of(operation::get, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_get(peer, buffer, from, local, call_options);
     });
   }
   /// Awaits `device::post_get`, into a list of buffers.
   [[nodiscard]] auto post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
-    return post_of(operation::get, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_get(peer, buffer, from, local, how);
+    return post_of(operation::get, peer, options, [=](weft::device& dev, completion& local, const auto& call_options) {
+      return dev.post_get(peer, buffer, from, local, call_options);
     });
   }
   template <class WriteMembersInOrderOf = post_get_options>
@@ -428,25 +434,28 @@ class run_loop {
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_get(std::uint32_t peer, Buffer&& buffer, const remote_buffer& from,
                               const post_get_options& options = {}) {
-    const auto call = [=](device& dev, Buffer& own, completion& local, const auto& how) {
-      return dev.post_get(peer, own, from, local, how);
+    const auto call = [=](weft::device& dev, Buffer& own, completion& local, const auto& call_options) {
+      return dev.post_get(peer, own, from, local, call_options);
     };
     using post = detail::post_call_with<Buffer, post_get_options, decltype(call)>;
     return detail::owning_awaiter<detail::operation_awaiter<post>, Buffer>{
-        state(), operation::get, peer, options.tag, post{through_, options, call, std::move(buffer)}};
+        state(), operation::get, peer, options.tag, post{device_, options, call, std::move(buffer)}};
   }
 
   /// Awaits `device::post_atomic`.
   template <class Word>
-  [[nodiscard]] auto post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& at,
+  [[nodiscard]] auto post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target,
                                  const post_atomic_options<Word>& options = {}) {
-    return post_of(operation::atomic, peer, options, [=](device& dev, completion& local, const auto& how) {
-      return dev.post_atomic<Word>(peer, op, operand, at, local, how);
-    });
+    return post_of(operation::atomic, peer, options,
+                   [=](weft::device& dev, completion& local, const auto& call_options) {
+                     return dev.post_atomic<Word>(peer, op, operand, target, local, call_options);
+                   });
   }
 
   /// The device on which the loop posts and makes progress.
-  [[nodiscard]] device& through() const noexcept { return *through_; }
+  [[nodiscard]] weft::device& device() const noexcept { return *device_; }
+  /// The old name of `device`.
+  [[deprecated("use device()")]] [[nodiscard]] weft::device& through() const noexcept { return *device_; }
 
  private:
   friend class event;
@@ -456,32 +465,32 @@ class run_loop {
                                                                       const Options& options, Call call) {
     using post = detail::post_call<Options, Call>;
     return detail::operation_awaiter<post>{state(), opcode, peer, detail::tag_of(options),
-                                           post{through_, options, call}};
+                                           post{device_, options, call}};
   }
   template <class Buffer, class Options, class Call>
   detail::operation_awaiter<detail::post_call_with<Buffer, Options, Call>> post_with(  //
       operation opcode, std::uint32_t peer, Buffer&& bytes, const Options& options, Call call) {
     using post = detail::post_call_with<Buffer, Options, Call>;
     return detail::operation_awaiter<post>{state(), opcode, peer, detail::tag_of(options),
-                                           post{through_, options, call, std::move(bytes)}};
+                                           post{device_, options, call, std::move(bytes)}};
   }
   template <class Options, class Call>
   detail::stoppable_awaiter<detail::post_call<Options, Call>> stoppable_of(  //
       operation opcode, std::uint32_t peer, const Options& options, std::stop_token stop, Call call) {
     using post = detail::post_call<Options, Call>;
     return detail::stoppable_awaiter<post>{state(),     opcode,          peer,
-                                           options.tag, std::move(stop), post{through_, options, call}};
+                                           options.tag, std::move(stop), post{device_, options, call}};
   }
   template <class Buffer, class Options, class Call>
   detail::stoppable_awaiter<detail::post_call_with<Buffer, Options, Call>> stoppable_with(  //
       operation opcode, std::uint32_t peer, Buffer&& bytes, const Options& options, std::stop_token stop, Call call) {
     using post = detail::post_call_with<Buffer, Options, Call>;
     return detail::stoppable_awaiter<post>{
-        state(), opcode, peer, options.tag, std::move(stop), post{through_, options, call, std::move(bytes)}};
+        state(), opcode, peer, options.tag, std::move(stop), post{device_, options, call, std::move(bytes)}};
   }
   template <class Result, class Ask>
-  detail::watch_awaiter<Result, Ask> watch(const completion& on, bool is_for_all, std::stop_token stop, Ask ask) {
-    return detail::watch_awaiter<Result, Ask>{state(), on, is_for_all, std::move(stop), std::move(ask)};
+  detail::watch_awaiter<Result, Ask> watch(const completion& object, bool is_for_all, std::stop_token stop, Ask ask) {
+    return detail::watch_awaiter<Result, Ask>{state(), object, is_for_all, std::move(stop), std::move(ask)};
   }
 
   [[nodiscard]] core::run_loop_state& state() const noexcept { return state_of(this); }
@@ -491,9 +500,9 @@ class run_loop {
   void give_back(detail::ready_node* batch) noexcept;
   void rethrow();
   void set(std::atomic<bool>& flag) noexcept;
-  bool run_until(bool (*is_over)(void*), void* of, const wait_options& options);
+  bool run_until(bool (*is_over)(void*), void* argument, const wait_options& options);
 
-  device* through_;
+  weft::device* device_;
   core::run_loop_state* state_;
 };
 

@@ -168,9 +168,9 @@ class runtime {
   /// The number of ranks in the job.
   [[nodiscard]] std::uint32_t size() const noexcept;
 
-  /// Where the bytes from `at` on lie in this process, so that it can load and store them itself: in a region of its
-  /// own, and in a region that another rank of its node has allocated. Empty where they don't lie here: in memory of
-  /// another rank's user, at ranks of other nodes, and at ranks that are known to have ended. A simulated network
+  /// The bytes from `remote` on as they lie in this process, so that it can load and store them itself: in a region of
+  /// its own, and in a region that another rank of its node has allocated. Empty where they don't lie here: in memory
+  /// of another rank's user, at ranks of other nodes, and at ranks that are known to have ended. A simulated network
   /// denies some of them.
   ///
   /// **Buffer**: valid until the region ends, or this runtime; if its rank has ended, until this runtime ends. Loads
@@ -178,7 +178,7 @@ class runtime {
   /// for puts. For 0 bytes the span is empty.
   /// **Errors**: `region_refused` if the handle is of another job, if the range reaches beyond the region, or if this
   /// rank knows that the region is withdrawn; `invalid_argument` if it names a rank that the job does not have.
-  [[nodiscard]] std::span<std::byte> mapped(const remote_buffer& at, std::size_t bytes) const;
+  [[nodiscard]] std::span<std::byte> mapped(const remote_buffer& remote, std::size_t bytes) const;
   /// The number of the node of `rank`. Two ranks have one number exactly if they can share a segment of memory, and
   /// then a region that one of them allocates is mapped by the other, unless a simulated network denies it. All ranks
   /// get the same numbers: nodes are numbered from 0 on, in the order of their lowest ranks. They stay as they are when

@@ -53,6 +53,6 @@ class suspender {
 
 /// Sets the suspender by which calls of the calling thread wait; null, as at first: the thread itself waits.
 /// **Returns**: the one before. **Blocking**: never. **Threads**: any, each for itself. **Errors**: none.
-suspender* use_suspender(suspender* how) noexcept;
+suspender* use_suspender(suspender* chosen) noexcept;
 
 }  // namespace weft

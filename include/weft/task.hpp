@@ -67,10 +67,10 @@ class task_promise_base : public ready_node, public suspendable {
 
   /// Destroys the frame, now or when nothing outside refers to it any more.
   void drop(std::coroutine_handle<> self) noexcept {
-    if (at == nullptr) return self.destroy();
+    if (point == nullptr) return self.destroy();
     // [own] held by this call: abandoned parts may release their holds meanwhile.
     holders.store(1, std::memory_order_relaxed);
-    at->abandon(*this);
+    point->abandon(*this);
     drop_holder();
   }
 
@@ -172,8 +172,8 @@ class [[nodiscard]] task {
     }
     /// Tells the operation for which the coroutine waits that no coroutine waits any more.
     bool abandon(detail::ready_node& root) noexcept override {
-      waiting_point* const at = callee_.promise().at;
-      return at != nullptr && at->abandon(root);
+      waiting_point* const point = callee_.promise().point;
+      return point != nullptr && point->abandon(root);
     }
 
    private:

@@ -25,7 +25,9 @@ class termination_state;
 struct termination_options {
   /// The device, a shared one, through which the members add up their counts: of one number at all members. Null: the
   /// group's device.
-  device* through = nullptr;
+  weft::device* device = nullptr;
+  /// The old name of `device`.
+  [[deprecated("use device")]] weft::device* through = nullptr;
 };
 
 /// Counts pieces of work, and finds the end: the moment when no member of a group has a piece of work left. Most pieces

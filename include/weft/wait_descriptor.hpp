@@ -25,9 +25,9 @@ class descriptor_state;
 /// All functions, unless one says otherwise: **Blocking**: never. **Threads**: any. **Errors**: none.
 class wait_descriptor {
  public:
-  /// For device `through`, which must outlive it. **Blocking**: briefly, for a thread. **Errors**: `transport_failed`
+  /// Waits on device `dev`, which must outlive it. **Blocking**: briefly, for a thread. **Errors**: `transport_failed`
   /// if the system gives no descriptor; `std::system_error` if it gives no thread.
-  explicit wait_descriptor(device& through);
+  explicit wait_descriptor(device& dev);
 
   /// Closes the descriptor. **Blocking**: briefly, for its thread. **Threads**: none may be using it.
   ~wait_descriptor();

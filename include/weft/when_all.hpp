@@ -42,9 +42,9 @@ class joint : public waiting_point, public task_owner {
   ~joint() = default;
 
   template <class Promise>
-  void suspend(std::coroutine_handle<Promise> by) noexcept {
-    then_ = by;
-    hold(by);
+  void suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+    then_ = awaiting;
+    hold(awaiting);
   }
 
   template <class T>
@@ -72,8 +72,8 @@ class joint : public waiting_point, public task_owner {
   }
   template <class T>
   [[nodiscard]] static bool abandon(task<T>& abandoned, ready_node& root) noexcept {
-    waiting_point* const at = abandoned.coroutine_.promise().at;
-    return at != nullptr && at->abandon(root);
+    waiting_point* const point = abandoned.coroutine_.promise().point;
+    return point != nullptr && point->abandon(root);
   }
 
  private:
@@ -91,8 +91,8 @@ class joint_of final : public joint {
 
   [[nodiscard]] bool await_ready() const noexcept { return sizeof...(T) == 0; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     std::apply([&](task<T>&... each) { (add(each), ...); }, tasks_);
     start(sizeof...(T));
   }
@@ -119,8 +119,8 @@ class joint_of_many final : public joint {
 
   [[nodiscard]] bool await_ready() const noexcept { return tasks_.empty(); }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     for (task<T>& each : tasks_) add(each);
     start(tasks_.size());
   }

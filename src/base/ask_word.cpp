@@ -38,8 +38,8 @@ ask_word::~ask_word() {
 }
 
 void ask_word::map(int fd, int access) noexcept {
-  void* const at = ::mmap(nullptr, file_bytes, access, MAP_SHARED, fd, 0);
-  if (at != MAP_FAILED) words_ = static_cast<words*>(at);
+  void* const mapped = ::mmap(nullptr, file_bytes, access, MAP_SHARED, fd, 0);
+  if (mapped != MAP_FAILED) words_ = static_cast<words*>(mapped);
 }
 
 std::string ask_word::make() {

@@ -66,8 +66,8 @@ class set_clock {
   set_clock(const set_clock&) = delete;
   set_clock& operator=(const set_clock&) = delete;
 
-  void advance(clock::duration by) noexcept {
-    clock::set_to_.fetch_add(by.count(), std::memory_order_relaxed);  // [hint]
+  void advance(clock::duration duration) noexcept {
+    clock::set_to_.fetch_add(duration.count(), std::memory_order_relaxed);  // [hint]
   }
 };
 

@@ -12,9 +12,9 @@ namespace {
 
 // Cuts the part before the first `end` off the front of `text`.
 std::string_view cut_first(std::string_view& text, char end) noexcept {
-  const std::size_t at = text.find(end);
-  const std::string_view out = text.substr(0, at);
-  text.remove_prefix(at == text.npos ? text.size() : at + 1);
+  const std::size_t position = text.find(end);
+  const std::string_view out = text.substr(0, position);
+  text.remove_prefix(position == text.npos ? text.size() : position + 1);
   return out;
 }
 

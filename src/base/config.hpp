@@ -137,7 +137,7 @@ struct setting {
 
 /// For messages, where a value is from: `environment variable WEFT_…`, or `runtime_options::…` of a member.
 [[nodiscard]] std::string origin_of(const setting& row, bool is_member);
-[[nodiscard]] std::string origin_of(const settings& in, std::string_view name);
+[[nodiscard]] std::string origin_of(const settings& settings, std::string_view name);
 
 /// The values that a row accepts, in words: `8192, 8KiB ...: from 512 to 1048576`.
 [[nodiscard]] std::string allowed_values(const setting& row);

@@ -31,14 +31,15 @@ constexpr std::string_view owner{"Weft", sizeof "Weft"};
   return (bytes + to - 1) / to * to;
 }
 
-[[nodiscard]] bool has_note(const std::byte* at, std::size_t bytes, std::size_t alignment) noexcept {
+[[nodiscard]] bool has_note(const std::byte* address, std::size_t bytes, std::size_t alignment) noexcept {
   while (bytes >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note{};
-    std::memcpy(&note, at, sizeof note);
+    std::memcpy(&note, address, sizeof note);
     const std::size_t all = rounded_up(rounded_up(sizeof note + note.n_namesz, alignment) + note.n_descsz, alignment);
     if (all > bytes) return false;
-    if (note.n_namesz == owner.size() && std::memcmp(at + sizeof note, owner.data(), owner.size()) == 0) return true;
-    at += all;
+    if (note.n_namesz == owner.size() && std::memcmp(address + sizeof note, owner.data(), owner.size()) == 0)
+      return true;
+    address += all;
     bytes -= all;
   }
   return false;
@@ -49,8 +50,8 @@ constexpr std::string_view owner{"Weft", sizeof "Weft"};
     const ElfW(Phdr)& part = object.dlpi_phdr[i];
     if (part.p_type != PT_NOTE) continue;
     // The loader gives addresses as numbers.
-    const auto* const at = reinterpret_cast<const std::byte*>(object.dlpi_addr + part.p_vaddr);
-    if (has_note(at, part.p_memsz, part.p_align == 8 ? 8 : 4)) return true;
+    const auto* const segment = reinterpret_cast<const std::byte*>(object.dlpi_addr + part.p_vaddr);
+    if (has_note(segment, part.p_memsz, part.p_align == 8 ? 8 : 4)) return true;
   }
   return false;
 }

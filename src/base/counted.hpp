@@ -16,8 +16,8 @@ namespace weft::base {
 }
 
 /// The form of a word that fits so many things.
-[[nodiscard]] constexpr const char* form_for(std::uint64_t count, const char* one, const char* several) noexcept {
-  return count == 1 ? one : several;
+[[nodiscard]] constexpr const char* form_for(std::uint64_t count, const char* singular, const char* several) noexcept {
+  return count == 1 ? singular : several;
 }
 
 }  // namespace weft::base

@@ -57,9 +57,9 @@ bool try_read(std::uintptr_t from, T& into) noexcept {
 // The header of the object that was thrown. False: there is none at this address.
 bool read_header_of(std::uintptr_t object, exception_header& out) noexcept {
   int references = 0;
-  const std::uintptr_t at = object - sizeof out;
-  return try_read(at - count_offset, references) && references > 0 && references <= references_max &&
-         try_read(at, out) && out.unwind.exception_class == thrown_itself;
+  const std::uintptr_t header = object - sizeof out;
+  return try_read(header - count_offset, references) && references > 0 && references <= references_max &&
+         try_read(header, out) && out.unwind.exception_class == thrown_itself;
 }
 
 // Whether `word` is the address of the part of a header that unwinding uses, of an exception without a handler.
@@ -88,7 +88,8 @@ std::string text_of(std::uintptr_t object, const std::type_info& type) {
   constexpr std::size_t bytes_max = std::size_t{256} << 10;
   std::array<std::uintptr_t, 64> words;
   const auto begin = reinterpret_cast<std::uintptr_t>(&words) + sizeof words;
-  for (std::uintptr_t at = begin; at < begin + bytes_max && try_read(at, words); at += sizeof words) {
+  for (std::uintptr_t address = begin; address < begin + bytes_max && try_read(address, words);
+       address += sizeof words) {
     for (const std::uintptr_t word : words) {
       std::uintptr_t object = 0;
       const std::type_info* type = nullptr;

@@ -196,9 +196,9 @@ class id_table {
   }
 
   // Unknown: not in this table.
-  static id_entry search(table& in, std::uint32_t id) noexcept {
+  static id_entry search(table& searched, std::uint32_t id) noexcept {
     for (std::uint32_t probe = 0;; ++probe) {
-      entry& seen = in.entries()[index_of(id, probe, in.mask)];
+      entry& seen = searched.entries()[index_of(id, probe, searched.mask)];
       // [id_table.probe] acquire <- [id_table.publish], [id_table.withdraw]: the object is visible. A free entry ends
       // the search: entries fill up in the order of probing and never become free again.
       const std::uint64_t key = seen.key.load(std::memory_order_acquire);
@@ -250,11 +250,11 @@ class id_table {
   }
 
   // False: no memory.
-  [[nodiscard]] bool note_withdrawn(table& in) noexcept {
+  [[nodiscard]] bool note_withdrawn(table& searched) noexcept {
     try {
-      for (std::size_t i = 0; i <= in.mask; ++i) {
+      for (std::size_t i = 0; i <= searched.mask; ++i) {
         // [id_table.copy] relaxed <- [id_table.publish], [id_table.withdraw]: under the lock.
-        const std::uint64_t key = in.entries()[i].key.load(std::memory_order_relaxed);
+        const std::uint64_t key = searched.entries()[i].key.load(std::memory_order_relaxed);
         if (key >> 32 == withdrawn_mark) note(static_cast<std::uint32_t>(key));
       }
     } catch (const std::bad_alloc&) {

@@ -18,10 +18,10 @@ struct left_to_parent {
   left_to_parent* behind = nullptr;
 };
 
-/// Keeps `one` for ever. **Threads**: any.
-inline void keep_for_ever(left_to_parent& one) noexcept {
+/// Keeps `object` for ever. **Threads**: any.
+inline void keep_for_ever(left_to_parent& object) noexcept {
   static intrusive_stack<left_to_parent>& all = *new intrusive_stack<left_to_parent>;
-  all.add(one);
+  all.add(object);
 }
 
 /// In a child of fork(): takes over the object that `its` owns, and never destroys it. The destructor of a copied

@@ -23,12 +23,12 @@ log_level wanted_level() noexcept {
   }
 }
 
-void write_all(const char* at, std::size_t left) noexcept {
+void write_all(const char* text, std::size_t left) noexcept {
   while (left > 0) {
-    const ssize_t n = ::write(STDERR_FILENO, at, left);
+    const ssize_t n = ::write(STDERR_FILENO, text, left);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;  // nobody to tell
-    at += n;
+    text += n;
     left -= static_cast<std::size_t>(n);
   }
 }
@@ -47,9 +47,9 @@ void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept {
 
 std::string log_head(std::string_view kind) {
   // [hint] the prefix of a line
-  const std::uint64_t who = identity.load(std::memory_order_relaxed);
-  const auto size = static_cast<std::uint32_t>(who);
-  return size > 1 ? fmt::format("weft {}/{}: {}: ", who >> 32, size, kind) : fmt::format("weft: {}: ", kind);
+  const std::uint64_t rank_and_size = identity.load(std::memory_order_relaxed);
+  const auto size = static_cast<std::uint32_t>(rank_and_size);
+  return size > 1 ? fmt::format("weft {}/{}: {}: ", rank_and_size >> 32, size, kind) : fmt::format("weft: {}: ", kind);
 }
 
 void write_log_block(std::string_view lines) noexcept {
@@ -62,13 +62,13 @@ void write_log_line(log_level level, std::string_view text) noexcept {
   static constexpr std::array<const char*, 4> names{"error", "warning", "info", "debug"};
   const int saved_errno = errno;
   // [hint] the prefix of a line
-  const std::uint64_t who = identity.load(std::memory_order_relaxed);
+  const std::uint64_t rank_and_size = identity.load(std::memory_order_relaxed);
   const char* name = names[static_cast<std::size_t>(level)];
   std::array<char, 1024> line;  // lines of usual length need no heap
   char* end = line.data();
-  const auto size = static_cast<std::uint32_t>(who);
+  const auto size = static_cast<std::uint32_t>(rank_and_size);
   if (size > 1)
-    end = fmt::format_to(end, "weft {}/{}: {}: ", who >> 32, size, name);
+    end = fmt::format_to(end, "weft {}/{}: {}: ", rank_and_size >> 32, size, name);
   else
     end = fmt::format_to(end, "weft: {}: ", name);
   const auto room = static_cast<std::size_t>(line.data() + line.size() - end) - 1;

@@ -19,8 +19,8 @@ namespace weft::base {
 /// What a wait is for. `describe` adds to the report, by another thread, while the wait lasts: ` for ...`, or nothing.
 /// It may lock nothing.
 struct wait_details {
-  void (*describe)(const void* of, std::string& into) = nullptr;
-  const void* of = nullptr;
+  void (*describe)(const void* subject, std::string& into) = nullptr;
+  const void* subject = nullptr;
 };
 
 /// Lies on the stack of the thread that waits. **Threads**: that one.

@@ -19,9 +19,9 @@ constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
 // The number in a file of one line; `no_limit` if there is no such file, or no number ("max") in it.
 std::uint64_t limit_in(const std::string& file) {
-  std::ifstream in{file};
+  std::ifstream stream{file};
   std::string text;
-  std::getline(in, text);
+  std::getline(stream, text);
   std::uint64_t out = no_limit;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
   return problem == std::errc{} && end == text.data() + text.size() ? out : no_limit;
@@ -43,8 +43,8 @@ struct mount {
 
 // Where the file system `type` is mounted, or the first one of it that has `option`.
 std::optional<mount> mount_of(const std::string& mountinfo, std::string_view type, std::string_view option) {
-  std::ifstream in{mountinfo};
-  for (std::string line; std::getline(in, line);) {
+  std::ifstream stream{mountinfo};
+  for (std::string line; std::getline(stream, line);) {
     std::istringstream words{line};
     std::string skipped, found_type, options;
     mount out;
@@ -58,8 +58,8 @@ std::optional<mount> mount_of(const std::string& mountinfo, std::string_view typ
 
 // The group of this process in the hierarchy with `controller`; in version 2, whose line names no controller, with "".
 std::optional<std::string> group_of_process(const std::string& file, std::string_view controller) {
-  std::ifstream in{file};
-  for (std::string line; std::getline(in, line);) {  // number:controllers:group
+  std::ifstream stream{file};
+  for (std::string line; std::getline(stream, line);) {  // number:controllers:group
     const std::size_t first = line.find(':');
     const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
     if (second == line.npos) continue;
@@ -71,13 +71,14 @@ std::optional<std::string> group_of_process(const std::string& file, std::string
 }
 
 // The folder of the group and those of the groups above it, as far as they can be seen here.
-std::vector<std::string> folders_of(const std::string& root, const mount& at, std::string group) {
-  if (at.group != "/") group = group.starts_with(at.group) ? group.substr(at.group.size()) : std::string{};
+std::vector<std::string> folders_of(const std::string& root, const mount& mounted, std::string group) {
+  if (mounted.group != "/")
+    group = group.starts_with(mounted.group) ? group.substr(mounted.group.size()) : std::string{};
   if (group.find("..") != group.npos) group.clear();  // it lies outside of what is mounted here
   std::vector<std::string> out;
   for (;;) {
     while (!group.empty() && group.back() == '/') group.pop_back();
-    out.push_back(root + at.point + group);
+    out.push_back(root + mounted.point + group);
     if (group.empty()) return out;
     group.resize(group.rfind('/') == group.npos ? 0 : group.rfind('/'));
   }
@@ -86,11 +87,11 @@ std::vector<std::string> folders_of(const std::string& root, const mount& at, st
 std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) noexcept { return a > no_limit - b ? no_limit : a + b; }
 
 std::uint64_t limit_of_version_2(const std::string& root, std::uint64_t swap_bytes) {
-  const auto at = mount_of(root + "/proc/self/mountinfo", "cgroup2", "");
+  const auto mounted = mount_of(root + "/proc/self/mountinfo", "cgroup2", "");
   const auto group = group_of_process(root + "/proc/self/cgroup", "");
-  if (!at || !group) return no_limit;
+  if (!mounted || !group) return no_limit;
   std::uint64_t memory = no_limit;
-  for (const std::string& folder : folders_of(root, *at, *group)) {
+  for (const std::string& folder : folders_of(root, *mounted, *group)) {
     memory = std::min(memory, limit_in(folder + "/memory.max"));
     swap_bytes = std::min(swap_bytes, limit_in(folder + "/memory.swap.max"));
   }
@@ -98,12 +99,12 @@ std::uint64_t limit_of_version_2(const std::string& root, std::uint64_t swap_byt
 }
 
 std::uint64_t limit_of_version_1(const std::string& root, std::uint64_t swap_bytes) {
-  const auto at = mount_of(root + "/proc/self/mountinfo", "cgroup", "memory");
+  const auto mounted = mount_of(root + "/proc/self/mountinfo", "cgroup", "memory");
   const auto group = group_of_process(root + "/proc/self/cgroup", "memory");
-  if (!at || !group) return no_limit;
+  if (!mounted || !group) return no_limit;
   std::uint64_t memory = no_limit;
   std::uint64_t both = no_limit;
-  for (const std::string& folder : folders_of(root, *at, *group)) {
+  for (const std::string& folder : folders_of(root, *mounted, *group)) {
     memory = std::min(memory, limit_in(folder + "/memory.limit_in_bytes"));
     both = std::min(both, limit_in(folder + "/memory.memsw.limit_in_bytes"));
   }

@@ -21,16 +21,16 @@ class inheritance {
     return instance;
   }
 
-  void add(not_inherited& one) noexcept {
+  void add(not_inherited& entry) noexcept {
     const std::scoped_lock lock{mutex_};
-    one.behind_ = first_;
-    if (first_ != nullptr) first_->before_ = &one;
-    first_ = &one;
+    entry.behind_ = first_;
+    if (first_ != nullptr) first_->before_ = &entry;
+    first_ = &entry;
   }
-  void remove(not_inherited& one) noexcept {
+  void remove(not_inherited& entry) noexcept {
     const std::scoped_lock lock{mutex_};
-    (one.before_ != nullptr ? one.before_->behind_ : first_) = one.behind_;
-    if (one.behind_ != nullptr) one.behind_->before_ = one.before_;
+    (entry.before_ != nullptr ? entry.before_->behind_ : first_) = entry.behind_;
+    if (entry.behind_ != nullptr) entry.behind_->before_ = entry.before_;
   }
 
  private:
@@ -61,8 +61,8 @@ namespace {
 [[maybe_unused]] const inheritance& counts_from_the_start = inheritance::of_this_process();
 }  // namespace
 
-fork_entry::fork_entry(not_inherited& of) : of_{of} { inheritance::of_this_process().add(of); }
-fork_entry::~fork_entry() { inheritance::of_this_process().remove(of_); }
+fork_entry::fork_entry(not_inherited& entry) : entry_{entry} { inheritance::of_this_process().add(entry); }
+fork_entry::~fork_entry() { inheritance::of_this_process().remove(entry_); }
 
 }  // namespace base
 }  // namespace weft

@@ -31,17 +31,17 @@ class not_inherited {
   not_inherited* behind_ = nullptr;
 };
 
-/// From its construction to its destruction, forks call the functions of `of`. The last member of the class of `of`, so
-/// that a fork in another thread meets the object whole or not at all.
+/// From its construction to its destruction, forks call the functions of `entry`. The last member of the class of
+/// `entry`, so that a fork in another thread meets the object whole or not at all.
 class fork_entry {
  public:
-  explicit fork_entry(not_inherited& of);
+  explicit fork_entry(not_inherited& entry);
   ~fork_entry();
   fork_entry(const fork_entry&) = delete;
   fork_entry& operator=(const fork_entry&) = delete;
 
  private:
-  not_inherited& of_;
+  not_inherited& entry_;
 };
 
 /// A lock of the whole process, such as the one of a table of all threads. fork() waits until it is free: so a child

@@ -19,20 +19,20 @@ namespace {
 // Weft does not see that.
 class successions {
  public:
-  [[nodiscard]] void* find(suspender* by, void* fiber) noexcept {
+  [[nodiscard]] void* find(suspender* suspender, void* fiber) noexcept {
     const std::scoped_lock lock{mutex_};
-    const auto found = all_.find({by, fiber});
+    const auto found = all_.find({suspender, fiber});
     return found == all_.end() ? nullptr : found->second;
   }
   /// Null takes the entry out. False: there was no memory.
-  bool set(suspender* by, void* fiber, void* now) noexcept {
+  bool set(suspender* suspender, void* fiber, void* now) noexcept {
     const std::scoped_lock lock{mutex_};
     if (now == nullptr) {
-      all_.erase({by, fiber});
+      all_.erase({suspender, fiber});
       return true;
     }
     try {
-      all_.insert_or_assign({by, fiber}, now);
+      all_.insert_or_assign({suspender, fiber}, now);
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -42,8 +42,8 @@ class successions {
  private:
   using key = std::pair<suspender*, void*>;
   struct hash {
-    std::size_t operator()(const key& of) const noexcept {
-      return std::hash<const void*>{}(of.first) * 31 + std::hash<const void*>{}(of.second);
+    std::size_t operator()(const key& entry) const noexcept {
+      return std::hash<const void*>{}(entry.first) * 31 + std::hash<const void*>{}(entry.second);
     }
   };
 
@@ -59,9 +59,9 @@ successions& foreign() noexcept {
 
 // The fiber of another scheduler that the calling thread runs; null: none. Only where `are_foreign`.
 std::pair<suspender*, void*> foreign_fiber() noexcept {
-  suspender* const by = this_suspender();
-  void* const me = by == nullptr ? nullptr : by->current();
-  return {me == nullptr ? nullptr : by, me};
+  suspender* const suspender = this_suspender();
+  void* const me = suspender == nullptr ? nullptr : suspender->current();
+  return {me == nullptr ? nullptr : suspender, me};
 }
 
 void set_word(void* now) noexcept {
@@ -71,9 +71,9 @@ void set_word(void* now) noexcept {
   if (now != nullptr) here.flags |= fiber_words::has_succession;
 }
 
-[[gnu::noinline]] void suspend_with_words(suspender& by) noexcept {
+[[gnu::noinline]] void suspend_with_words(suspender& suspender) noexcept {
   const taken_along mine;
-  by.suspend();
+  suspender.suspend();
 }
 
 }  // namespace
@@ -81,25 +81,25 @@ void set_word(void* now) noexcept {
 [[gnu::noinline]] void* this_succession() noexcept {
   if (!words_of_fiber.are_foreign) [[likely]]
     return words_of_fiber.succession;
-  const auto [by, fiber] = foreign_fiber();
-  return by == nullptr ? words_of_fiber.succession : foreign().find(by, fiber);
+  const auto [suspender, fiber] = foreign_fiber();
+  return suspender == nullptr ? words_of_fiber.succession : foreign().find(suspender, fiber);
 }
 
 [[gnu::noinline]] succession_mark::succession_mark(void* mine) noexcept {
   if (words_of_fiber.are_foreign) [[unlikely]]
-    std::tie(by_, fiber_) = foreign_fiber();
-  if (by_ == nullptr) {
+    std::tie(suspender_, fiber_) = foreign_fiber();
+  if (suspender_ == nullptr) {
     outer_ = words_of_fiber.succession;
     set_word(mine);
   } else {
-    outer_ = foreign().find(by_, fiber_);
-    foreign().set(by_, fiber_, mine);
+    outer_ = foreign().find(suspender_, fiber_);
+    foreign().set(suspender_, fiber_, mine);
   }
 }
 
 [[gnu::noinline]] succession_mark::~succession_mark() {
-  if (by_ != nullptr) {
-    foreign().set(by_, fiber_, outer_);
+  if (suspender_ != nullptr) {
+    foreign().set(suspender_, fiber_, outer_);
   } else {
     set_word(outer_);
   }
@@ -123,10 +123,10 @@ void set_word(void* now) noexcept {
   words_of_fiber.flags |= fiber_words::has_error_text;
 }
 
-void suspend_by(suspender& by) noexcept {
+void suspend_by(suspender& suspender) noexcept {
   if (has_fiber_words()) [[unlikely]]
-    return suspend_with_words(by);
-  by.suspend();
+    return suspend_with_words(suspender);
+  suspender.suspend();
 }
 
 }  // namespace weft::base

@@ -51,7 +51,7 @@ class succession_mark {
 
  private:
   void* outer_ = nullptr;
-  suspender* by_ = nullptr;  // of the fiber of another scheduler; null: the words have it
+  suspender* suspender_ = nullptr;  // of the fiber of another scheduler; null: the words have it
   void* fiber_ = nullptr;
 };
 
@@ -70,6 +70,6 @@ class taken_along {
 };
 
 /// Suspends the calling fiber. All suspensions by a suspender come by here.
-void suspend_by(suspender& by) noexcept;
+void suspend_by(suspender& suspender) noexcept;
 
 }  // namespace weft::base

@@ -99,24 +99,24 @@ processor_set part_of(const std::vector<processor_set>& cores, std::size_t index
 
 processor_set read_processor_list(const std::string& text) {
   processor_set out;
-  const char* at = text.data();
+  const char* position = text.data();
   const char* const end = text.data() + text.size();
   const auto number = [&](std::uint32_t& into) {
-    const auto [behind, problem] = std::from_chars(at, end, into);
-    at = behind;
+    const auto [behind, problem] = std::from_chars(position, end, into);
+    position = behind;
     return problem == std::errc{};
   };
   for (;;) {
     std::uint32_t first = 0;
     if (!number(first)) return out;
     std::uint32_t last = first;
-    if (at != end && *at == '-') {
-      ++at;
+    if (position != end && *position == '-') {
+      ++position;
       if (!number(last)) return out;
     }
     for (std::uint32_t each = first; each <= std::min(last, processor_set::size - 1); ++each) out.add(each);
-    if (at == end || *at != ',') return out;
-    ++at;
+    if (position == end || *position != ',') return out;
+    ++position;
   }
 }
 

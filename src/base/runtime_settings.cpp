@@ -16,15 +16,16 @@ const setting& row_of(std::string_view name) noexcept {
 
 std::uint64_t bit_of(const setting& row) noexcept { return std::uint64_t{1} << (&row - setting_table().data()); }
 
-bool is_member(const settings& in, std::string_view name) noexcept {
-  return (in.from_members & bit_of(row_of(name))) != 0;
+bool is_member(const settings& settings, std::string_view name) noexcept {
+  return (settings.from_members & bit_of(row_of(name))) != 0;
 }
 
-[[noreturn]] void refuse_both(const settings& all, std::string_view one, std::string_view other, std::string_view why) {
+[[noreturn]] void refuse_both(const settings& all, std::string_view first, std::string_view other,
+                              std::string_view why) {
   const auto given = [&](std::string_view name) {
     return fmt::format("{}={}", origin_of(all, name), row_of(name).show(row_of(name), all));
   };
-  throw error{errc::configuration, fmt::format("{} contradicts {}: {}", given(one), given(other), why)};
+  throw error{errc::configuration, fmt::format("{} contradicts {}: {}", given(first), given(other), why)};
 }
 
 // A variable may be meant for other programs of the environment. A member is meant for this runtime.
@@ -41,8 +42,8 @@ void refuse_contradictions(const settings& all) {
 
 }  // namespace
 
-std::string origin_of(const settings& in, std::string_view name) {
-  return origin_of(row_of(name), is_member(in, name));
+std::string origin_of(const settings& settings, std::string_view name) {
+  return origin_of(row_of(name), is_member(settings, name));
 }
 
 settings settings_of_runtime(const settings& process, const runtime_options& options) {

@@ -65,26 +65,26 @@ class standstill final : private not_inherited {
     return instance;
   }
 
-  void add(witness_entry& one) {
+  void add(witness_entry& entry) {
     if (!is_wanted_) return;
     const std::scoped_lock lock{mutex_};
     if (is_copy_) return;
-    one.is_listed_ = true;
-    one.last_ = one.of_.look();
-    one.behind_ = witnesses_;
-    if (witnesses_ != nullptr) witnesses_->before_ = &one;
-    witnesses_ = &one;
+    entry.is_listed_ = true;
+    entry.last_ = entry.witness_.look();
+    entry.behind_ = witnesses_;
+    if (witnesses_ != nullptr) witnesses_->before_ = &entry;
+    witnesses_ = &entry;
     if (running_ == nullptr) start();
   }
-  void remove(witness_entry& one) noexcept {
-    if (!one.is_listed_) return;
+  void remove(witness_entry& entry) noexcept {
+    if (!entry.is_listed_) return;
     std::unique_ptr<watching> stopped;
     {
       const std::scoped_lock lock{mutex_};
       if (is_copy_) return;
-      (one.before_ != nullptr ? one.before_->behind_ : witnesses_) = one.behind_;
-      if (one.behind_ != nullptr) one.behind_->before_ = one.before_;
-      moves_ += one.last_.moves + 1;
+      (entry.before_ != nullptr ? entry.before_->behind_ : witnesses_) = entry.behind_;
+      if (entry.behind_ != nullptr) entry.behind_->before_ = entry.before_;
+      moves_ += entry.last_.moves + 1;
       if (witnesses_ == nullptr && running_ != nullptr) {
         stopped.reset(std::exchange(running_, nullptr));
         stopped->is_over = true;
@@ -95,19 +95,19 @@ class standstill final : private not_inherited {
     if (stopped) stopped->thread.join();
   }
 
-  void add(long_wait& one) noexcept {
+  void add(long_wait& wait) noexcept {
     const std::scoped_lock lock{mutex_};
     if (is_copy_) return;
-    one.is_listed_ = true;
-    one.behind_ = waits_;
-    if (waits_ != nullptr) waits_->before_ = &one;
-    waits_ = &one;
+    wait.is_listed_ = true;
+    wait.behind_ = waits_;
+    if (waits_ != nullptr) waits_->before_ = &wait;
+    waits_ = &wait;
   }
-  void remove(long_wait& one) noexcept {
+  void remove(long_wait& wait) noexcept {
     const std::scoped_lock lock{mutex_};
     if (is_copy_) return;
-    (one.before_ != nullptr ? one.before_->behind_ : waits_) = one.behind_;
-    if (one.behind_ != nullptr) one.behind_->before_ = one.before_;
+    (wait.before_ != nullptr ? wait.before_->behind_ : waits_) = wait.behind_;
+    if (wait.behind_ != nullptr) wait.behind_->before_ = wait.before_;
   }
 
  private:
@@ -183,7 +183,7 @@ class standstill final : private not_inherited {
     has_reported_ = false;
     has_polled_ = false;
     do_wait_ = true;
-    for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->of_.note_move();
+    for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->witness_.note_move();
   }
 
   // **Returns** what is to be written. **Errors**: std::bad_alloc, here and below.
@@ -191,7 +191,7 @@ class standstill final : private not_inherited {
     std::uint64_t moves = moves_;
     bool waits = false;
     for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) {
-      const witness::sight seen = each->of_.look();
+      const witness::sight seen = each->witness_.look();
       if (seen.polls != each->last_.polls) has_polled_ = true;
       waits = waits || seen.waits;
       each->last_ = seen;
@@ -212,7 +212,7 @@ class standstill final : private not_inherited {
     is_neglected_ = false;
     if (!is_reported_) return;
     for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_)
-      is_neglected_ = each->of_.is_neglected(now, patience_) || is_neglected_;
+      is_neglected_ = each->witness_.is_neglected(now, patience_) || is_neglected_;
     if (!is_neglected_) has_reported_neglected_ = false;
   }
 
@@ -247,7 +247,8 @@ class standstill final : private not_inherited {
   std::string answer(clock::time_point now) {
     report counters{log_head("info")};
     if (writes_counters_) {
-      for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->of_.add_counters(counters);
+      for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_)
+        each->witness_.add_counters(counters);
     }
     return counters.text() + (is_reported_ ? make_report(now, true) : std::string{});
   }
@@ -263,12 +264,12 @@ class standstill final : private not_inherited {
     }
     for (const long_wait* each = waits_; each != nullptr; each = each->behind_) {
       std::string more;
-      if (each->details_.describe != nullptr) each->details_.describe(each->details_.of, more);
+      if (each->details_.describe != nullptr) each->details_.describe(each->details_.subject, more);
       out.add("thread {} has waited {:.1f} s in {}{}", each->thread_, in_seconds(clock::now() - each->since_),
               text_of(*each), more);
     }
     const unsigned before = out.lines();
-    for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->of_.describe(out);
+    for (witness_entry* each = witnesses_; each != nullptr; each = each->behind_) each->witness_.describe(out);
     if (!always && out.lines() == before) return {};
     if (waits_ == nullptr) out.add("no thread waits in Weft: they compute, poll by themselves, or wait elsewhere");
     std::string text = out.text();
@@ -279,9 +280,9 @@ class standstill final : private not_inherited {
     return text;
   }
 
-  static std::string text_of(const long_wait& of) {
-    if (of.note_.call == nullptr) return of.call_;
-    return of.note_.call + to_text(of.note_);
+  static std::string text_of(const long_wait& wait) {
+    if (wait.note_.call == nullptr) return wait.call_;
+    return wait.note_.call + to_text(wait.note_);
   }
 
   process_lock mutex_;
@@ -306,7 +307,7 @@ class standstill final : private not_inherited {
   fork_entry at_forks_{*this};
 };
 
-witness_entry::witness_entry(witness& of) : of_{of} { standstill::of_this_process().add(*this); }
+witness_entry::witness_entry(witness& witness) : witness_{witness} { standstill::of_this_process().add(*this); }
 witness_entry::~witness_entry() { standstill::of_this_process().remove(*this); }
 
 void long_wait::enter(clock::time_point since, const wait_details& details) noexcept {

@@ -46,10 +46,10 @@ class witness {
   ~witness() = default;
 };
 
-/// The last member of the class of `of`: while it lives, `of` is asked.
+/// The last member of the class of `witness`: while it lives, `witness` is asked.
 class witness_entry {
  public:
-  explicit witness_entry(witness& of);
+  explicit witness_entry(witness& witness);
   ~witness_entry();
   witness_entry(const witness_entry&) = delete;
   witness_entry& operator=(const witness_entry&) = delete;
@@ -57,7 +57,7 @@ class witness_entry {
  private:
   friend class standstill;
 
-  witness& of_;
+  witness& witness_;
   bool is_listed_ = false;
   witness::sight last_{};
   witness_entry* before_ = nullptr;

@@ -12,9 +12,9 @@
 
 namespace weft {
 
-suspender* use_suspender(suspender* how) noexcept {
-  base::words_of_fiber.are_foreign = how != nullptr;
-  return std::exchange(base::this_suspender(), how);
+suspender* use_suspender(suspender* chosen) noexcept {
+  base::words_of_fiber.are_foreign = chosen != nullptr;
+  return std::exchange(base::this_suspender(), chosen);
 }
 
 namespace base {
@@ -41,15 +41,15 @@ namespace base {
 }
 
 [[gnu::noinline]] void yield_fiber(const wait_note& why) noexcept {
-  suspender& by = *this_suspender();
-  by.resume(by.current());
+  suspender& suspender = *this_suspender();
+  suspender.resume(suspender.current());
   this_wait() = why;
-  suspend_by(by);
+  suspend_by(suspender);
 }
 
 [[gnu::noinline]] bool yield_to_fibers() noexcept {
-  suspender* const by = current_suspender();
-  if (by == nullptr || by->current() == nullptr) [[likely]]
+  suspender* const suspender = current_suspender();
+  if (suspender == nullptr || suspender->current() == nullptr) [[likely]]
     return false;
   yield_fiber({.call = "device::wait, flush, barrier or the end of an object", .is_poll = true});
   return true;

@@ -10,8 +10,8 @@
 namespace weft::base {
 
 [[nodiscard]] inline suspender*& this_suspender() noexcept {
-  static thread_local constinit suspender* by = nullptr;  // of the thread
-  return by;
+  static thread_local constinit suspender* current = nullptr;  // of the thread
+  return current;
 }
 
 /// Suspends the calling fiber by the suspender of the thread that runs it now, and lets other fibers run. Out of line,

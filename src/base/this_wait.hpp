@@ -20,9 +20,10 @@ struct wait_note {
 };
 
 /// ` with rank 1, tag 5`, or nothing.
-[[nodiscard]] inline std::string to_text(const wait_note& of) {
-  if (of.peer == wait_note::nobody) return {};
-  return of.tag == 0 ? fmt::format(" with rank {}", of.peer) : fmt::format(" with rank {}, tag {}", of.peer, of.tag);
+[[nodiscard]] inline std::string to_text(const wait_note& note) {
+  if (note.peer == wait_note::nobody) return {};
+  return note.tag == 0 ? fmt::format(" with rank {}", note.peer)
+                       : fmt::format(" with rank {}, tag {}", note.peer, note.tag);
 }
 
 /// What the calling thread waits for, where a function waits by `device::wait`.

@@ -51,15 +51,15 @@ class timer_queue {
   }
 
   // The following functions under `timers_lock()`.
-  void add(timer& which, clock::time_point at) {
-    which.at_ = timers_.emplace(at, &which);
-    if (which.at_ != timers_.begin()) return;
+  void add(timer& which, clock::time_point deadline) {
+    which.position_ = timers_.emplace(deadline, &which);
+    if (which.position_ != timers_.begin()) return;
     // [timer.changed] release -> [timer.before_sleep]: the wish alone; the lock orders the timers.
     changed_.fetch_add(1, std::memory_order_release);
     wake_all(changed_);
   }
   void remove(const timer& which) noexcept {
-    if (which.is_pending_ && !copy_.is_copy()) timers_.erase(which.at_);
+    if (which.is_pending_ && !copy_.is_copy()) timers_.erase(which.position_);
   }
 
  private:
@@ -85,7 +85,7 @@ class timer_queue {
       timer& due = *timers_.begin()->second;
       timers_.erase(timers_.begin());
       due.is_pending_ = false;
-      due.by_.resume(due.which_);
+      due.suspender_.resume(due.which_);
     }
     return timers_.empty() ? now + std::chrono::hours{1} : timers_.begin()->first;
   }
@@ -96,15 +96,16 @@ class timer_queue {
   detail::copy_mark copy_;
 };
 
-timer::timer(suspender& by, void* which, clock::time_point at) : in_{nullptr}, by_{by}, which_{which} {
+timer::timer(suspender& suspender, void* which, clock::time_point deadline)
+    : queue_{nullptr}, suspender_{suspender}, which_{which} {
   const std::scoped_lock lock{timers_lock()};
-  in_ = &timer_queue::of_process();
-  in_->add(*this, at);
+  queue_ = &timer_queue::of_process();
+  queue_->add(*this, deadline);
 }
 
 timer::~timer() {
   const std::scoped_lock lock{timers_lock()};
-  in_->remove(*this);
+  queue_->remove(*this);
 }
 
 }  // namespace weft::base

@@ -20,9 +20,9 @@ class timer_queue;
 /// suspender. **Threads**: the fiber's.
 class timer {
  public:
-  /// At the time `at`, `by` resumes the fiber `which`. **Errors**: std::bad_alloc; std::system_error if the system
-  /// gives no thread.
-  timer(suspender& by, void* which, clock::time_point at);
+  /// At the time `deadline`, `suspender` resumes the fiber `which`. **Errors**: std::bad_alloc; std::system_error if
+  /// the system gives no thread.
+  timer(suspender& suspender, void* which, clock::time_point deadline);
   /// **Blocking**: while the queue's thread resumes fibers.
   ~timer();
   timer(const timer&) = delete;
@@ -31,11 +31,11 @@ class timer {
  private:
   friend class timer_queue;
 
-  timer_queue* in_;
-  suspender& by_;
+  timer_queue* queue_;
+  suspender& suspender_;
   void* which_;
   bool is_pending_ = true;
-  std::multimap<clock::time_point, timer*>::iterator at_;
+  std::multimap<clock::time_point, timer*>::iterator position_;
 };
 
 }  // namespace weft::base

@@ -27,12 +27,13 @@ class limit_watch;
 /// the thread that runs it then, and resumed by the suspender that has named it (weft/suspender.hpp).
 class waiter {
  public:
-  waiter() noexcept : by_{current_suspender()}, who_{by_ != nullptr ? by_->current() : nullptr} {}
+  waiter() noexcept
+      : suspender_{current_suspender()}, fiber_{suspender_ != nullptr ? suspender_->current() : nullptr} {}
   waiter(const waiter&) = delete;
   waiter& operator=(const waiter&) = delete;
 
   /// Whether a fiber waits, not a thread.
-  [[nodiscard]] bool is_fiber() const noexcept { return who_ != nullptr; }
+  [[nodiscard]] bool is_fiber() const noexcept { return fiber_ != nullptr; }
 
   /// Then the thread in `come` uses neither this object nor the scheduler of the fiber any more.
   [[nodiscard]] bool has_come() const noexcept { return word_.is_set(); }
@@ -59,9 +60,9 @@ class waiter {
   /// The event has come. The waiting thread may destroy this object before this returns, and a fiber once `has_come()`.
   /// **Threads**: any, once. **Blocking**: never.
   void come() noexcept {
-    if (who_ != nullptr) {
+    if (fiber_ != nullptr) {
       word_.begin_wake();
-      by_->resume(who_);
+      suspender_->resume(fiber_);
       word_.end_wake();
     } else if (word_.set_for_thread()) {
       wake_all(word_.address());
@@ -75,7 +76,7 @@ class waiter {
 
   /// Makes a waiting fiber or thread look at its limits.
   void interrupt() noexcept {
-    if (is_fiber()) return by_->resume(who_);
+    if (is_fiber()) return suspender_->resume(fiber_);
     if (word_.interrupt_thread()) wake_all(word_.address());
   }
 
@@ -99,23 +100,24 @@ class waiter {
     return true;
   }
 
-  suspender* by_;  // of the thread that made this object: it resumes the fiber, wherever that runs now
-  void* who_;
+  suspender* suspender_;  // of the thread that made this object: it resumes the fiber, wherever that runs now
+  void* fiber_;
   wake_word word_;
 };
 
-/// Interrupts the wait of `of` when a limit is reached. **Lifetime**: made before other threads know `of`, destroyed
-/// before it. **Threads**: the one of `of`.
+/// Interrupts the wait of `waiter` when a limit is reached. **Lifetime**: made before other threads know `waiter`,
+/// destroyed before it. **Threads**: the one of `waiter`.
 class limit_watch {
  public:
   /// **Errors**: std::bad_alloc; std::system_error if the system gives no thread for timers.
-  limit_watch(waiter& of, const wait_limits& limits) : stop_{limits.stop} {
+  limit_watch(waiter& waiter, const wait_limits& limits) : stop_{limits.stop} {
     const clock::time_point now = clock::now();
     // Far below zero, later differences would overflow.
     const auto timeout = std::max(limits.timeout, std::chrono::nanoseconds::zero());
     if (timeout < clock::time_point::max() - now) until_ = now + timeout;
-    if (of.is_fiber() && until_ != clock::time_point::max()) timer_.emplace(*of.by_, of.who_, until_);
-    if (stop_.stop_possible()) on_stop_.emplace(stop_, interruption{&of});
+    if (waiter.is_fiber() && until_ != clock::time_point::max())
+      timer_.emplace(*waiter.suspender_, waiter.fiber_, until_);
+    if (stop_.stop_possible()) on_stop_.emplace(stop_, interruption{&waiter});
   }
   limit_watch(const limit_watch&) = delete;
   limit_watch& operator=(const limit_watch&) = delete;
@@ -127,8 +129,8 @@ class limit_watch {
 
  private:
   struct interruption {
-    void operator()() const noexcept { of->interrupt(); }
-    waiter* of;
+    void operator()() const noexcept { target->interrupt(); }
+    waiter* target;
   };
 
   clock::time_point until_ = clock::time_point::max();

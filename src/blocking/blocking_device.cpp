@@ -38,7 +38,7 @@ struct call_names {
 
 // Calls `find` until it finds a message or a limit is reached; makes progress and lets others run in between.
 template <class Find>
-auto find_within(device& through, const call_names& call, const wait_limits& limits, const Find& find) {
+auto find_within(device& dev, const call_names& call, const wait_limits& limits, const Find& find) {
   base::refuse_in_callback(call.refused);
   base::waiter me;
   const base::limit_watch until{me, limits};
@@ -46,7 +46,7 @@ auto find_within(device& through, const call_names& call, const wait_limits& lim
   for (base::backoff waiting;;) {
     if (auto found = find()) return found;
     const bool is_last = until.is_reached();
-    const bool has_moved = through.progress();
+    const bool has_moved = dev.progress();
     if (me.is_fiber()) me.yield("a message that it probes for");
     if (is_last) return find();
     if (has_moved) {
@@ -102,9 +102,9 @@ struct blocking_device::call : core::awaited_call {
 };
 
 struct blocking_device::leaving_line {
-  blocking_device& of;
-  call& who;
-  ~leaving_line() { of.leave_line(who); }
+  blocking_device& owner;
+  call& caller;
+  ~leaving_line() { owner.leave_line(caller); }
 };
 
 completion::answer blocking_device::signals::signal(completion_record&& record) noexcept {
@@ -130,7 +130,7 @@ void blocking_device::wait_for(call& me, const named& operation) {
   const base::wait_note note{operation.name, operation.peer, operation.tag};
   if (me.end.is_fiber()) return me.end.wait(note);
   const base::thread_wait_scope waits{note};
-  static_cast<void>(through_->wait(ended_, [&] { return me.end.has_come(); }));
+  static_cast<void>(device_->wait(ended_, [&] { return me.end.has_come(); }));
 }
 
 // Of the fibers in one line, the first one posts again and again, and yields to other fibers after each try; the rest
@@ -141,7 +141,7 @@ status blocking_device::post_again(const erased_post& post, call& me, const name
   status answer = status::retry(lacks);
   if (!me.end.is_fiber()) {
     do {
-      detail::make_room(*through_);
+      detail::make_room(*device_);
       answer = post.post(post.callable, ended_, as_context(me));
     } while (answer.is_retry());
     return answer;
@@ -196,7 +196,7 @@ void blocking_device::send_any(std::uint32_t peer, const Bytes& bytes, post_send
   options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
     options.context = context;
-    return through_->post_send(peer, bytes, local, options);
+    return device_->post_send(peer, bytes, local, options);
   };
   static_cast<void>(run(post, {"send", peer, options.device, options.tag}));
 }
@@ -206,7 +206,7 @@ completion_record blocking_device::recv_any(std::uint32_t peer, const Buffer& bu
   options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
     options.context = context;
-    return through_->post_recv(peer, buffer, local, options);
+    return device_->post_recv(peer, buffer, local, options);
   };
   return run(post, {"recv", sender_of(peer, options), any_device, options.tag, room_of(buffer)});
 }
@@ -216,7 +216,7 @@ void blocking_device::am_any(std::uint32_t peer, remote_completion to, const Byt
   options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
     options.context = context;
-    return through_->post_am(peer, to, bytes, local, options);
+    return device_->post_am(peer, to, bytes, local, options);
   };
   static_cast<void>(run(post, {"am", peer, options.device}));
 }
@@ -227,7 +227,7 @@ void blocking_device::put_any(std::uint32_t peer, const Bytes& bytes, const remo
   options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
     options.context = context;
-    return through_->post_put(peer, bytes, to, local, options);
+    return device_->post_put(peer, bytes, to, local, options);
   };
   static_cast<void>(run(post, {"put", peer, options.device}));
 }
@@ -238,7 +238,7 @@ void blocking_device::get_any(std::uint32_t peer, const Buffer& buffer, const re
   options.allow_done = options.allow_retry = true;
   const auto post = [&](completion& local, void* context) {
     options.context = context;
-    return through_->post_get(peer, buffer, from, local, options);
+    return device_->post_get(peer, buffer, from, local, options);
   };
   static_cast<void>(run(post, {"get", peer, options.device}));
 }
@@ -278,27 +278,27 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
   call me;
   const base::limit_watch until{me.end, limits};
   const auto let_others_run = [&](const char* why) {
-    through_->progress();
+    device_->progress();
     if (me.end.is_fiber()) me.end.yield(why);
   };
   post_recv_options mine = options;
   mine.allow_retry = true;
   mine.context = as_context(me);
-  status answer = through_->post_recv(peer, buffer, ended_, mine);
+  status answer = device_->post_recv(peer, buffer, ended_, mine);
   while (answer.is_retry()) {
     if (until.is_reached()) return std::nullopt;
     let_others_run(lacks_room);
-    answer = through_->post_recv(peer, buffer, ended_, mine);
+    answer = device_->post_recv(peer, buffer, ended_, mine);
   }
   const auto has_ended = [&] { return me.end.has_come(); };
   const bool is_over =
       me.end.is_fiber()
           ? me.end.wait({operation.name, operation.peer, operation.tag}, until)
-          : through_->wait(ended_, has_ended, {.timeout = until.until() - base::clock::now(), .stop = limits.stop});
+          : device_->wait(ended_, has_ended, {.timeout = until.until() - base::clock::now(), .stop = limits.stop});
   if (!is_over) {
     constexpr const char* cancels = "the cancellation of a receive whose time is over";
     let_others_run(cancels);  // a loop of calls that may not wait makes progress by this alone
-    while (!has_ended() && through_->cancel(answer.ticket()) == cancel_result::busy) let_others_run(cancels);
+    while (!has_ended() && device_->cancel(answer.ticket()) == cancel_result::busy) let_others_run(cancels);
     wait_for(me, operation);
     if (me.record.error() == errc::cancelled) return std::nullopt;
   }
@@ -308,8 +308,8 @@ std::optional<completion_record> blocking_device::recv_within(const wait_limits&
 
 std::optional<matched_message> blocking_device::probe_within(const wait_limits& limits, std::uint32_t peer,
                                                              const probe_options& options) {
-  return find_within(*through_, {"probe", "blocking_device::probe"}, limits,
-                     [&] { return through_->probe(peer, options); });
+  return find_within(*device_, {"probe", "blocking_device::probe"}, limits,
+                     [&] { return device_->probe(peer, options); });
 }
 
 matched_message blocking_device::probe(std::uint32_t peer, const probe_options& options) {
@@ -318,8 +318,7 @@ matched_message blocking_device::probe(std::uint32_t peer, const probe_options& 
 
 std::optional<message_envelope> blocking_device::peek_within(const wait_limits& limits, std::uint32_t peer,
                                                              const probe_options& options) {
-  return find_within(*through_, {"peek", "blocking_device::peek"}, limits,
-                     [&] { return through_->peek(peer, options); });
+  return find_within(*device_, {"peek", "blocking_device::peek"}, limits, [&] { return device_->peek(peer, options); });
 }
 
 message_envelope blocking_device::peek(std::uint32_t peer, const probe_options& options) {

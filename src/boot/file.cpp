@@ -220,8 +220,8 @@ class file_boot final : public bootstrap {
       if (!name.starts_with("roster-")) continue;
       const std::vector<std::string> nonces = read_roster(name);
       for (std::uint32_t rank = 0; rank < nonces.size(); ++rank) {
-        const auto who = living(rank);
-        if (who && who->nonce == nonces[rank]) return who;
+        const auto introduced = living(rank);
+        if (introduced && introduced->nonce == nonces[rank]) return introduced;
       }
     }
     return std::nullopt;
@@ -233,9 +233,9 @@ class file_boot final : public bootstrap {
     const auto names = directory_.list();
     for (const std::string& name : names) {
       if (!name.starts_with("rank-") || !directory_.is_held(name)) continue;
-      const auto who = parse_introduction(directory_.read(name)).value_or(introduction{});
-      alive.push_back("conflict-" + who.nonce);
-      alive.push_back("refused-" + who.nonce);
+      const auto introduced = parse_introduction(directory_.read(name)).value_or(introduction{});
+      alive.push_back("conflict-" + introduced.nonce);
+      alive.push_back("refused-" + introduced.nonce);
     }
     for (const std::string& name : names) {
       const bool in_use = name.starts_with("rank-") ? directory_.is_held(name)
@@ -266,18 +266,18 @@ class file_boot final : public bootstrap {
         std::string problem;
         peers_.assign(size_, {});
         for (std::uint32_t r = 0; r < size_; ++r) {
-          const auto who = living(r);
-          if (!who) {
+          const auto introduced = living(r);
+          if (!introduced) {
             missing.push_back(r);
             continue;
           }
-          peers_[r].nonce = who->nonce;
-          roster += who->nonce + '\n';
-          if (who->size != size_) {
-            problem = fmt::format("rank {} was told WEFT_SIZE={} and rank 0 {}", r, who->size, size_);
+          peers_[r].nonce = introduced->nonce;
+          roster += introduced->nonce + '\n';
+          if (introduced->size != size_) {
+            problem = fmt::format("rank {} was told WEFT_SIZE={} and rank 0 {}", r, introduced->size, size_);
           }
-          if (who->key != key_) problem = different_keys(r, who->key);
-          if (directory_.exists("conflict-" + who->nonce)) problem = conflict_text;
+          if (introduced->key != key_) problem = different_keys(r, introduced->key);
+          if (directory_.exists("conflict-" + introduced->nonce)) problem = conflict_text;
         }
         if (problem.empty() && missing.empty()) return directory_.write("roster-" + job_, roster);
         if (problem.empty() && clock::now() >= deadline) {
@@ -345,8 +345,8 @@ class file_boot final : public bootstrap {
   void look_for_dead(const std::vector<std::uint32_t>& missing) {
     std::vector<std::uint32_t> dead;
     for (const std::uint32_t r : missing) {
-      const auto who = living(r);
-      const bool alive = who && who->nonce == peers_[r].nonce;
+      const auto introduced = living(r);
+      const bool alive = introduced && introduced->nonce == peers_[r].nonce;
       if (!alive && !directory_.exists(round_name(round_, r))) dead.push_back(r);
     }
     if (!dead.empty()) fail(fmt::format("in a fence: ranks {} have ended and will not come", list_of_ranks(dead)));
@@ -357,16 +357,16 @@ class file_boot final : public bootstrap {
     const std::string name = round_name(round, rank);
     const auto text = directory_.read(name);
     if (!text) fail(fmt::format("the values of rank {} are gone ({})", rank, name));
-    for (std::size_t at = 0; at < text->size();) {
-      const std::size_t end = std::min(text->find('\n', at), text->size());
-      std::istringstream head{text->substr(at, end - at)};
+    for (std::size_t begin = 0; begin < text->size();) {
+      const std::size_t end = std::min(text->find('\n', begin), text->size());
+      std::istringstream head{text->substr(begin, end - begin)};
       std::string key;
       std::size_t bytes = 0;
       if (!(head >> key >> bytes) || end == text->size() || bytes > text->size() - end - 1) {
         fail(fmt::format("malformed values of rank {} in {}", rank, name));
       }
       peers_[rank].values.emplace(key, text->substr(end + 1, bytes));
-      at = end + 1 + bytes;
+      begin = end + 1 + bytes;
     }
   }
 

@@ -58,7 +58,7 @@ class succession {
 
 // Never waits: a lock may be held, a ring may be full, and only this thread may be there to make progress.
 [[nodiscard]] bool try_cancel(core::run_loop_state& loop, std::uint64_t ticket) noexcept {
-  return core::cancel::one(loop.device_of(), ticket) != core::cancel_answer::busy;
+  return core::cancel::single(loop.device_of(), ticket) != core::cancel_answer::busy;
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ posting::posting(core::run_loop_state& loop, operation opcode, std::uint32_t pee
   raw.tag = tag;
 }
 
-bool posting::complete(completion_record&& with) noexcept {
-  record_ = std::move(with);
+bool posting::complete(completion_record&& record) noexcept {
+  record_ = std::move(record);
   // [await.complete] acq_rel <-> [await.ticket], [await.hand_over], [await.held], [await.settle]: the record; the later
   // one of each two makes the coroutine ready.
   return !signals_twice || state_.exchange(completed, std::memory_order_acq_rel) > completed;
@@ -118,7 +118,7 @@ bool posting::settle(status answer, bool is_kept) noexcept {
 }
 
 bool posting::post_again() noexcept {
-  core::run_loop_state& in = *loop_;
+  core::run_loop_state& state = *loop_;
   const bool is_kept = signals_twice;
   if (is_stopped()) {
     cancel_unposted();
@@ -126,12 +126,12 @@ bool posting::post_again() noexcept {
   }
   status answer = status::done();
   try {
-    answer = post(in.local(), static_cast<posting*>(this));
+    answer = post(state.local(), static_cast<posting*>(this));
   } catch (...) {
     failure_ = std::current_exception();
   }
   if (answer.is_retry()) return false;
-  if (!settle(answer, is_kept)) in.make_ready(*this);
+  if (!settle(answer, is_kept)) state.make_ready(*this);
   return true;
 }
 
@@ -169,45 +169,45 @@ bool stoppable::begin() {
 
 bool stoppable::publish_ticket(std::uint64_t ticket) noexcept {
   ticket_ = ticket;
-  core::run_loop_state& in = loop();
+  core::run_loop_state& state = loop();
   std::uint64_t seen = posted_soon;
   // [await.ticket] acq_rel <-> [await.complete], [await.cancel]: the later one of each two sees the other.
   while (!state_.compare_exchange_weak(seen, seen == posted_soon ? ticket : cancelled_later, std::memory_order_acq_rel,
                                        std::memory_order_acquire)) {
     if (seen == completed) return false;
   }
-  if (seen == unwanted_soon && !cancel_again()) in.cancel_later(*this);
+  if (seen == unwanted_soon && !cancel_again()) state.cancel_later(*this);
   return true;
 }
 
 void stoppable::cancel() noexcept {
-  core::run_loop_state& in = loop();
+  core::run_loop_state& state = loop();
   std::uint64_t seen = posted_soon;
   // [await.cancel] acq_rel <-> [await.ticket]: a post that has not returned cancels its operation when it does.
   if (state_.compare_exchange_strong(seen, unwanted_soon, std::memory_order_acq_rel, std::memory_order_acquire)) return;
-  if (seen <= completed || try_cancel(in, seen)) return;
+  if (seen <= completed || try_cancel(state, seen)) return;
   // [await.hand_over] acq_rel <-> [await.complete]: from here on the loop makes the coroutine ready.
   if (state_.compare_exchange_strong(seen, cancelled_later, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-    in.cancel_later(*this);
+    state.cancel_later(*this);
   }
 }
 
 bool stoppable::cancel_again() noexcept {
-  core::run_loop_state& in = loop();
+  core::run_loop_state& state = loop();
   // [await.held] acquire <- [await.complete]: the record.
   if (state_.load(std::memory_order_acquire) != completed) {
-    if (!try_cancel(in, ticket_)) return false;
+    if (!try_cancel(state, ticket_)) return false;
     std::uint64_t held = cancelled_later;
     // [await.settle] acq_rel <-> [await.complete]: the record; the later one of both makes the coroutine ready.
     if (state_.compare_exchange_strong(held, ticket_, std::memory_order_acq_rel, std::memory_order_acquire))
       return true;
   }
-  in.make_ready(*this);
+  state.make_ready(*this);
   return true;
 }
 
-bool stoppable::abandon(ready_node& of) noexcept {
-  if (!posting::abandon(of)) return false;
+bool stoppable::abandon(ready_node& task_root) noexcept {
+  if (!posting::abandon(task_root)) return false;
   if (loop().is_copy()) return true;
   cancel();
   return true;
@@ -219,9 +219,9 @@ completion_record stoppable::end() {
 }
 
 void watching::begin() {
-  core::run_loop_state& in = *loop_;
+  core::run_loop_state& state = *loop_;
   if (stop_.stop_possible()) on_stop_.emplace(stop_, look_request{loop_});
-  in.watch(*this);
+  state.watch(*this);
 }
 
 void watching::end() noexcept {
@@ -229,15 +229,15 @@ void watching::end() noexcept {
   resumed();
 }
 
-bool watching::abandon(ready_node& of) noexcept {
-  if (!suspension::abandon(of)) return false;
+bool watching::abandon(ready_node& task_root) noexcept {
+  if (!suspension::abandon(task_root)) return false;
   if (loop_->is_copy()) return true;
   loop_->look_again();
   return true;
 }
 
-runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& of)
-    : watching{loop, &core::door::own_object_of(of), false, {}}, of_{of} {}
+runtime_wait::runtime_wait(core::run_loop_state& loop, core::runtime_state& runtime)
+    : watching{loop, &core::door::own_object_of(runtime), false, {}}, runtime_{runtime} {}
 
 bool runtime_wait::is_met() noexcept {
   try {
@@ -249,16 +249,16 @@ bool runtime_wait::is_met() noexcept {
 }
 
 bool flush_awaiter::go_on() {
-  while (next_ < end_ && core::door::try_flush(of_, next_, since_)) ++next_;
+  while (next_ < end_ && core::door::try_flush(runtime_, next_, since_)) ++next_;
   return next_ == end_;
 }
 
-bool barrier_awaiter::go_on() { return core::door::pass_barrier(of_); }
+bool barrier_awaiter::go_on() { return core::door::pass_barrier(runtime_); }
 
-end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> of) noexcept
-    : watching{loop, nullptr, false, {}}, of_{std::move(of)} {}
+end_awaiter::end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> awaited) noexcept
+    : watching{loop, nullptr, false, {}}, awaited_{std::move(awaited)} {}
 end_awaiter::~end_awaiter() = default;
-bool end_awaiter::is_met() noexcept { return of_->go_on(); }
+bool end_awaiter::is_met() noexcept { return awaited_->go_on(); }
 
 void watching::look_request::operator()() const noexcept { loop->look_again(); }
 
@@ -352,7 +352,7 @@ void event::release(void* waiting, bool is_lost) noexcept {
     in_order = &node;
     node.is_lost_ = is_lost;
     // [event.taken] release -> [event.is_taken]: it is in the event no more.
-    node.of_.store(nullptr, std::memory_order_release);
+    node.event_.store(nullptr, std::memory_order_release);
   }
   loop.make_all_ready(in_order);
 }

@@ -37,7 +37,7 @@ std::vector<loop_wait> run_loop_state::waits() {
   }
   for (const watched& group : watched_) {
     for (ready_node* each = group.waiting.first; each != nullptr; each = each->behind)
-      out.push_back({.object = group.on});
+      out.push_back({.object = group.object});
   }
   return out;
 }
@@ -66,7 +66,7 @@ void run_loop_state::cancel_all_again() noexcept {
     to_cancel_.add(node);
   }
   std::erase_if(tickets_to_cancel_,
-                [this](std::uint64_t ticket) { return cancel::one(device_of(), ticket) != cancel_answer::busy; });
+                [this](std::uint64_t ticket) { return cancel::single(device_of(), ticket) != cancel_answer::busy; });
   ready_node* before = nullptr;
   for (ready_node* next = to_cancel_.first; next != nullptr;) {
     auto& each = static_cast<detail::stoppable&>(*next);

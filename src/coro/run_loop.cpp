@@ -77,12 +77,12 @@ void run_loop_state::drop_abandoned(ready_node* all) noexcept {
 
 completion::answer run_loop_state::local_completion::signal(completion_record&& record) noexcept {
   auto& waiting = *static_cast<detail::posting*>(record.context());
-  if (waiting.complete(std::move(record))) of_->ready_.add(waiting);
+  if (waiting.complete(std::move(record))) loop_->ready_.add(waiting);
   return answer::taken;
 }
 
 void run_loop_state::make_ready(ready_node& node) noexcept {
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   ready_.add(node);
   wake(rt, local);
@@ -97,21 +97,21 @@ void run_loop_state::make_all_ready(ready_node* first) noexcept {
 }
 
 void run_loop_state::post_later(detail::posting& posting) noexcept {
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   refused_.add(posting);
   wake(rt, local);
 }
 
 void run_loop_state::watch(detail::watching& condition) noexcept {
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   coming_.add(condition);
   wake(rt, local);
 }
 
 void run_loop_state::cancel_later(detail::stoppable& operation) noexcept {
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   unwanted_.add(operation);
   wake(rt, local);
@@ -120,11 +120,11 @@ void run_loop_state::cancel_later(detail::stoppable& operation) noexcept {
 void run_loop_state::look_again() noexcept {
   // [run_loop.look_again] release -> [run_loop.looked_again]: the waits given up.
   stops_.store(true, std::memory_order_release);
-  wake(through_->runtime(), &local_);
+  wake(device_->runtime(), &local_);
 }
 
 void run_loop_state::set(std::atomic<bool>& flag) noexcept {
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   // [run_loop.end] release -> [run_loop.ended]: the task's stores. Task and loop may be destroyed from here on.
   flag.store(true, std::memory_order_release);
@@ -149,7 +149,7 @@ void run_loop_state::ended(detail::task_promise_base& promise) noexcept {
     // [run_loop.fail] relaxed: the mutex hands them over; that one is there is seen by [run_loop.over].
     has_failures_.store(true, std::memory_order_relaxed);
   }
-  weft::runtime& rt = through_->runtime();
+  weft::runtime& rt = device_->runtime();
   const completion* const local = &local_;
   // [run_loop.over] acq_rel -> [run_loop.spawned]: the task's stores. The loop may be destroyed from here on.
   const std::size_t before = spawned_.fetch_sub(1, std::memory_order_acq_rel);
@@ -230,11 +230,11 @@ bool run_loop_state::take_in() {
     auto& node = static_cast<detail::watching&>(*next);
     next = node.behind;
     const auto same = [&](const watched& group) {
-      return group.on == node.on() && group.is_for_all == node.is_for_all();
+      return group.object == node.object() && group.is_for_all == node.is_for_all();
     };
     auto group = std::ranges::find_if(watched_, same);
     if (group == watched_.end()) {
-      watched_.push_back({node.on(), node.is_for_all(), {}});
+      watched_.push_back({node.object(), node.is_for_all(), {}});
       group = watched_.end() - 1;
       watched_since_.fetch_add(1, std::memory_order_relaxed);  // [hint] for a thread about to sleep
     }
@@ -270,12 +270,14 @@ run_loop_state::sleep run_loop_state::prepare_to_sleep() noexcept {
   out.objects[out.object_count++] = &local_;
   out.is_restless = true;
   if (!looking_.try_enter()) return out;
-  const bool is_unsignalled = std::ranges::any_of(watched_, [](const watched& group) { return group.on == nullptr; });
+  const bool is_unsignalled =
+      std::ranges::any_of(watched_, [](const watched& group) { return group.object == nullptr; });
   out.is_crowded = is_unsignalled || watched_.size() >= sleep::objects_max;
   out.is_restless = has_to_try_again() || out.is_crowded;
   out.watched_since = watched_since_.load(std::memory_order_relaxed);  // [own] the thread that holds `looking_`
   for (const watched& group : watched_) {
-    if (group.on != nullptr && out.object_count < sleep::objects_max) out.objects[out.object_count++] = group.on;
+    if (group.object != nullptr && out.object_count < sleep::objects_max)
+      out.objects[out.object_count++] = group.object;
   }
   looking_.leave();
   return out;
@@ -303,7 +305,7 @@ void run_loop_state::describe(base::report& into) {
     for (const ready_node* each = to_post_.first; each != nullptr; each = each->behind) ++to_post;
     for (const watched& group : watched_) {
       for (const ready_node* each = group.waiting.first; each != nullptr; each = each->behind) {
-        ++(group.on == nullptr ? without_object : waiting);
+        ++(group.object == nullptr ? without_object : waiting);
       }
     }
     looking_.leave();
@@ -319,24 +321,24 @@ void run_loop_state::describe(base::report& into) {
                : fmt::format(", {} for a condition without an object", base::counted(without_object, "time")));
 }
 
-bool run_loop_state::wait(bool (*is_over)(void*), void* of, const wait_options& options) {
+bool run_loop_state::wait(bool (*is_over)(void*), void* argument, const wait_options& options) {
   struct condition {
     run_loop_state* loop;
     bool (*is_over)(void*);
-    void* of;
+    void* argument;
     sleep now;
-  } awaited{this, is_over, of, prepare_to_sleep()};
-  wait_options how = options;
-  if (awaited.now.is_restless && how.mode == wait_mode::park) how.mode = wait_mode::yield;
+  } awaited{this, is_over, argument, prepare_to_sleep()};
+  wait_options adapted = options;
+  if (awaited.now.is_restless && adapted.mode == wait_mode::park) adapted.mode = wait_mode::yield;
   const base::thread_wait_scope waits{{"run_loop::run or run_until"}};
   base::refuse_in_callback("device::wait");
   return door::wait(
       device_of(), std::span{awaited.now.objects}.first(awaited.now.object_count),
       [](void* it) {
         auto& asked = *static_cast<condition*>(it);
-        return asked.is_over(asked.of) || asked.loop->has_changed(asked.now);
+        return asked.is_over(asked.argument) || asked.loop->has_changed(asked.now);
       },
-      &awaited, how);
+      &awaited, adapted);
 }
 
 }  // namespace weft::core
@@ -410,8 +412,8 @@ core::run_loop_state& run_loop::state_of(const run_loop* loop) noexcept {
   return *found;
 }
 
-run_loop::run_loop(device& through) : through_{&through} {
-  auto made = std::make_unique<core::run_loop_state>(through);
+run_loop::run_loop(weft::device& dev) : device_{&dev} {
+  auto made = std::make_unique<core::run_loop_state>(dev);
   loops().add(this, made.get());
   state_ = made.release();
 }
@@ -436,50 +438,49 @@ std::size_t run_loop::run_ready() {
 }
 
 bool run_loop::poll() {
-  const bool moved = through_->progress();
+  const bool moved = device_->progress();
   return run_ready() != 0 || moved;
 }
 
 bool run_loop::run(const wait_options& options) {
-  const bool out = run_until([](void* of) { return static_cast<run_loop*>(of)->spawned() == 0; }, this, options);
+  const bool out =
+      run_until([](void* argument) { return static_cast<run_loop*>(argument)->spawned() == 0; }, this, options);
   rethrow();  // what an executor has run
   return out;
 }
 
-bool run_loop::run_until(bool (*is_over)(void*), void* of, const wait_options& options) {
+bool run_loop::run_until(bool (*is_over)(void*), void* argument, const wait_options& options) {
   using base::clock;
   base::refuse_in_callback("run_loop::run");
   const bool is_patient = options.timeout == wait_options{}.timeout;
   const clock::time_point begin = is_patient ? clock::time_point{} : clock::now();
   wait_options left = options;
-  while (!is_over(of)) {
+  while (!is_over(argument)) {
     const bool has_run = run_ready() != 0;
     if (!is_patient) left.timeout = std::max(options.timeout - (clock::now() - begin), left.timeout.zero());
     if (has_run && left.timeout != left.timeout.zero()) {
-      through_->progress();  // coroutines that are always ready don't keep messages away
-    } else if (!state().wait(is_over, of, left) || left.timeout == left.timeout.zero()) {
-      return is_over(of);
+      device_->progress();  // coroutines that are always ready don't keep messages away
+    } else if (!state().wait(is_over, argument, left) || left.timeout == left.timeout.zero()) {
+      return is_over(argument);
     }
   }
   return true;
 }
 
 detail::flush_awaiter run_loop::flush(std::uint32_t peer) {
-  const std::uint32_t size = through_->runtime().size();
+  const std::uint32_t size = device_->runtime().size();
   if (peer >= size) core::refuse_rank("flush", peer, size);
-  return {state(), *through_->runtime().state_, peer, peer + 1};
+  return {state(), *device_->runtime().state_, peer, peer + 1};
 }
 
-detail::flush_awaiter run_loop::flush() {
-  return {state(), *through_->runtime().state_, 0, through_->runtime().size()};
-}
+detail::flush_awaiter run_loop::flush() { return {state(), *device_->runtime().state_, 0, device_->runtime().size()}; }
 
 detail::barrier_awaiter run_loop::barrier() {
-  if (through_ != &through_->runtime().default_device()) {
+  if (device_ != &device_->runtime().default_device()) {
     throw error{errc::invalid_argument,
                 "run_loop::barrier: barriers go by the runtime's default device, and this loop posts on another one"};
   }
-  return {state(), *through_->runtime().state_};
+  return {state(), *device_->runtime().state_};
 }
 
 detail::end_awaiter run_loop::end(hook& ended) {
@@ -498,9 +499,9 @@ detail::end_awaiter run_loop::end(matching_engine& ended) {
   return {state(), core::door::end_of(*ended.runtime_->state_, ended.state_)};
 }
 
-detail::end_awaiter run_loop::end(device& ended) {
+detail::end_awaiter run_loop::end(weft::device& ended) {
   if (ended.state_ == nullptr) return {state(), nullptr};
-  if (&ended == through_ || &ended == &ended.runtime_->default_device()) {
+  if (&ended == device_ || &ended == &ended.runtime_->default_device()) {
     throw error{errc::invalid_argument, "run_loop::end: the loop's own device and the default device can't be ended"};
   }
   return {state(), core::door::end_of(*ended.runtime_->state_, ended.state_)};

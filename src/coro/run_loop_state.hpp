@@ -25,17 +25,15 @@ using detail::ready_node;
 
 class run_loop_state final : public detail::task_owner {
  public:
-  explicit run_loop_state(device& through) : through_{&through}, local_{through.runtime(), *this} {
-    witness_.emplace(*this);
-  }
+  explicit run_loop_state(weft::device& dev) : device_{&dev}, local_{dev.runtime(), *this} { witness_.emplace(*this); }
   /// Ends the process where a coroutine still waits, unless an exception leaves the loop's scope: then destroys the
   /// spawned tasks first.
   ~run_loop_state();
 
   /// Whether this is the copy in a child of fork(), whose parent runs the coroutines.
   [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
-  [[nodiscard]] device& through() const noexcept { return *through_; }
-  [[nodiscard]] device_state& device_of() const noexcept { return *through_->state_; }
+  [[nodiscard]] weft::device& device() const noexcept { return *device_; }
+  [[nodiscard]] device_state& device_of() const noexcept { return *device_->state_; }
   /// The object that awaited operations signal; the record's context says which operation.
   [[nodiscard]] completion& local() noexcept { return local_; }
 
@@ -51,7 +49,7 @@ class run_loop_state final : public detail::task_owner {
   [[nodiscard]] std::vector<loop_wait> waits();
   /// A wait may have been given up: look.
   void look_again() noexcept;
-  void wake() noexcept { wake(through_->runtime(), &local_); }
+  void wake() noexcept { wake(device_->runtime(), &local_); }
   void set(std::atomic<bool>& flag) noexcept;
 
   void spawn(std::coroutine_handle<detail::task_promise<void>> coroutine);
@@ -66,30 +64,30 @@ class run_loop_state final : public detail::task_owner {
   [[nodiscard]] bool look() noexcept;
   [[nodiscard]] ready_node* take_ready() noexcept;
   /// Sleeps, or makes progress, until something is ready or `is_over(of)`. Returns false after `options.timeout`.
-  bool wait(bool (*is_over)(void*), void* of, const wait_options& options);
+  bool wait(bool (*is_over)(void*), void* argument, const wait_options& options);
 
   std::atomic<std::uint32_t> events{0};  // that were made for it
 
  private:
   class local_completion final : public completion {
    public:
-    local_completion(weft::runtime& owner, run_loop_state& of) noexcept : completion{owner}, of_{&of} {}
+    local_completion(weft::runtime& owner, run_loop_state& loop) noexcept : completion{owner}, loop_{&loop} {}
     answer signal(completion_record&& record) noexcept override;
     using completion::signalled;
 
    private:
-    run_loop_state* of_;
+    run_loop_state* loop_;
   };
 
   // The loop's lines in the report of a process in which nothing moves. Its device counts moves.
   class loop_witness final : public base::witness {
    public:
-    explicit loop_witness(run_loop_state& of) : of_{&of} {}
+    explicit loop_witness(run_loop_state& loop) : loop_{&loop} {}
     [[nodiscard]] sight look() noexcept override { return {}; }
-    void describe(base::report& into) override { of_->describe(into); }
+    void describe(base::report& into) override { loop_->describe(into); }
 
    private:
-    run_loop_state* of_;
+    run_loop_state* loop_;
     base::witness_entry entry_{*this};
   };
 
@@ -119,7 +117,7 @@ class run_loop_state final : public detail::task_owner {
   };
   // The coroutines that wait for one object.
   struct watched {
-    const completion* on;
+    const completion* object;
     bool is_for_all;
     node_list waiting;
   };
@@ -146,7 +144,7 @@ class run_loop_state final : public detail::task_owner {
   void keep(detail::task_promise_base& task) noexcept;
   void forget(detail::task_promise_base& task) noexcept;
 
-  device* through_;
+  weft::device* device_;
   local_completion local_;
   base::intrusive_stack<ready_node> ready_;
   base::intrusive_stack<ready_node> refused_;   // operations to be posted again

@@ -24,7 +24,7 @@ struct debugger_layout {
             offsetof(worker, slots_) + offsetof(slot_pool, used_),
             offsetof(worker, ready_) + offsetof(ready_queue, slots_) + offsetof(slot_table, base_),
             offsetof(worker, switching_) + offsetof(switching, running_),
-            offsetof(fiber_state, at),
+            offsetof(fiber_state, registers),
             offsetof(fiber_state, location),
             offsetof(fiber_state, waits_for) + offsetof(told_wait, call),
             offsetof(fiber_state, waits_for) + offsetof(told_wait, peer),
@@ -47,7 +47,7 @@ extern "C" {
 [[gnu::used]] extern const std::array<std::uint64_t, 10> weft_fiber_layout = debugger_layout::value();
 }
 
-debugger_entry::debugger_entry(worker& of) noexcept : of_{&of} {
+debugger_entry::debugger_entry(worker& worker) noexcept : worker_{&worker} {
   const std::scoped_lock lock{listing()};
   next_ = weft_fiber_workers;
   weft_fiber_workers = this;
@@ -55,9 +55,9 @@ debugger_entry::debugger_entry(worker& of) noexcept : of_{&of} {
 
 debugger_entry::~debugger_entry() {
   const std::scoped_lock lock{listing()};
-  debugger_entry** at = &weft_fiber_workers;
-  while (*at != this) at = &(*at)->next_;
-  *at = next_;
+  debugger_entry** link = &weft_fiber_workers;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
 }
 
 }  // namespace weft::fibers

@@ -9,13 +9,13 @@ class worker;
 /// Lists a worker as long as it lives. **Threads**: any.
 class debugger_entry {
  public:
-  explicit debugger_entry(worker& of) noexcept;
+  explicit debugger_entry(worker& worker) noexcept;
   ~debugger_entry();
   debugger_entry(const debugger_entry&) = delete;
   debugger_entry& operator=(const debugger_entry&) = delete;
 
  private:
-  worker* of_;
+  worker* worker_;
   debugger_entry* next_;
 };
 

@@ -69,11 +69,11 @@ struct fiber_state {
   told_wait waits_for;
 
   // Each switch reads this one line.
-  alignas(detail::cache_line_bytes) context at;
+  alignas(detail::cache_line_bytes) context registers;
   // The worker that runs it now, and its slot there: `slot_table::location_of`; 0 before its start and from its end on:
   // a fiber that has ended may still be signalled. It changes under the lock of its home's slots.
   std::atomic<std::uint64_t> location{0};
-  stacks::stack on;
+  stacks::stack stack;
   exception_globals exceptions;
   std::uint64_t mark = whole;  // the last: an overrun of the stack above starts here
 };

@@ -9,15 +9,15 @@
 namespace weft::fibers {
 
 void*& locals::value(std::uint64_t key, void (*at_end)(void*) noexcept) {
-  for (one& each : all_) {
+  for (local& each : all_) {
     if (each.key == key) return each.value;
   }
-  return all_.emplace_back(one{key, nullptr, at_end}).value;
+  return all_.emplace_back(local{key, nullptr, at_end}).value;
 }
 
 void locals::end() noexcept {
   while (!all_.empty()) {
-    const one last = all_.back();
+    const local last = all_.back();
     all_.pop_back();
     if (last.value != nullptr) last.at_end(last.value);
   }

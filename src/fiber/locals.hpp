@@ -22,12 +22,12 @@ class locals {
   [[nodiscard]] bool is_empty() const noexcept { return all_.empty(); }
 
  private:
-  struct one {
+  struct local {
     std::uint64_t key;
     void* value;
     void (*at_end)(void*) noexcept;
   };
-  std::vector<one> all_;
+  std::vector<local> all_;
 };
 
 }  // namespace weft::fibers

@@ -57,12 +57,12 @@ class basic_ready_bits {
   void set(std::uint32_t slot) noexcept {
     for (unsigned each = 0, end = depth(); each < end; ++each, slot /= 64) {
       const std::uint64_t bit = std::uint64_t{1} << slot % 64;
-      word& at = levels_[each].others[slot / 64];
+      word& bits = levels_[each].others[slot / 64];
       // [ready.hinted] relaxed: had the worker taken this hint for the word below before that was set, then the `or`
       // there would have seen the worker's exchange, and this would see that the hint is gone.
-      if (each != 0 && (at.load(std::memory_order_relaxed) & bit) != 0) continue;
+      if (each != 0 && (bits.load(std::memory_order_relaxed) & bit) != 0) continue;
       // [ready.set] seq_cst -> [ready.grab], [ready.look]: all stores before; and before the look for sleepers.
-      at.fetch_or(bit, std::memory_order_seq_cst);
+      bits.fetch_or(bit, std::memory_order_seq_cst);
     }
   }
 
@@ -112,9 +112,10 @@ class basic_ready_bits {
     // [ready.look] seq_cst <- [ready.set], [ready.grow]: all stores before.
     const unsigned end = depth_.load(std::memory_order_seq_cst);
     for (unsigned each = 0; each < end; ++each) {
-      const level& at = levels_[each];
+      const level& current = levels_[each];
       // [ready.look] seq_cst <- [ready.set]: all stores before.
-      if (at.taken != 0 || at.own[0] != 0 || at.others[0].load(std::memory_order_seq_cst) != 0) return false;
+      if (current.taken != 0 || current.own[0] != 0 || current.others[0].load(std::memory_order_seq_cst) != 0)
+        return false;
     }
     return true;
   }
@@ -137,16 +138,16 @@ class basic_ready_bits {
     return depth_.load(std::memory_order_relaxed);
   }
 
-  static void grab(level& at, std::uint32_t index, bool of_others) noexcept {
-    at.index = index;
-    at.taken = at.own[index];
-    at.own[index] = 0;
-    at.taken_of_others = 0;
+  static void grab(level& current, std::uint32_t index, bool of_others) noexcept {
+    current.index = index;
+    current.taken = current.own[index];
+    current.own[index] = 0;
+    current.taken_of_others = 0;
     // [ready.first] relaxed: as in `begin_round`.
-    if (!of_others && (index != 0 || at.others[0].load(std::memory_order_relaxed) == 0)) return;
+    if (!of_others && (index != 0 || current.others[0].load(std::memory_order_relaxed) == 0)) return;
     // [ready.grab] acq_rel <- [ready.set]: all stores before; and that the hint for this word was taken before.
-    at.taken_of_others = at.others[index].exchange(0, std::memory_order_acq_rel);
-    at.taken |= at.taken_of_others;
+    current.taken_of_others = current.others[index].exchange(0, std::memory_order_acq_rel);
+    current.taken |= current.taken_of_others;
   }
 
   // The lowest word that has something, by way of the hints. The first words are looked at without: a thread may set

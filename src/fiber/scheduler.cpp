@@ -170,9 +170,9 @@ void log_exception(const fibers::fiber_state& joined) noexcept {
 }
 
 // An exception leaves the scope of the scheduler.
-void wait_for_detached(const fiber_scheduler& of) noexcept {
+void wait_for_detached(const fiber_scheduler& scheduler) noexcept {
   const auto until = base::clock::now() + std::chrono::seconds{1};
-  for (base::backoff waiting; of.alive() != 0 && base::clock::now() < until;) base::yield_or_pause(waiting);
+  for (base::backoff waiting; scheduler.alive() != 0 && base::clock::now() < until;) base::yield_or_pause(waiting);
 }
 
 }  // namespace
@@ -196,16 +196,16 @@ fiber_scheduler::begun fiber_scheduler::prepare(const fiber_options& options, st
                                                 std::size_t alignment) {
   if (state_->copy.is_copy()) base::refuse_to_child("a fiber scheduler");
   const auto count = static_cast<std::uint32_t>(state_->all.size());
-  std::uint32_t at = options.worker;
-  const bool is_any = at == fiber_options::any_worker;
+  std::uint32_t index = options.worker;
+  const bool is_any = index == fiber_options::any_worker;
   if (is_any) {
-    at = state_->next_worker.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
-  } else if (at >= count) {
+    index = state_->next_worker.fetch_add(1, std::memory_order_relaxed) % count;  // [hint] any worker will do
+  } else if (index >= count) {
     throw error{errc::invalid_argument, "fiber_scheduler::spawn: there is no such worker"};
   }
-  for (std::uint32_t tries = 1;; ++tries, at = (at + 1) % count) {
+  for (std::uint32_t tries = 1;; ++tries, index = (index + 1) % count) {
     try {
-      fibers::fiber_state* const made = state_->all[at]->slots().make(bytes, alignment);
+      fibers::fiber_state* const made = state_->all[index]->slots().make(bytes, alignment);
       return {made, made->function, is_any};
     } catch (const error&) {
       if (!is_any || tries == count) throw;

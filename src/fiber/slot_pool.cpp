@@ -18,17 +18,17 @@ slot_pool::~slot_pool() {
   // No other thread is left. The last fiber in a bare slot had its stack elsewhere, and that may be gone.
   for (const std::uint32_t slot : bare_) ready_.slots().clear(slot);
   for (std::uint32_t slot = 0; slot < used_; ++slot) {
-    fiber_state* const each = ready_.slots().at(slot);
+    fiber_state* const each = ready_.slots().fiber_at(slot);
     if (each != nullptr) each->~fiber_state();
   }
 }
 
 fiber_state* slot_pool::make(std::size_t function_bytes, std::size_t alignment) {
   const std::scoped_lock lock{mutex_};
-  fiber_state& out = free_.empty() ? make_slot() : *ready_.slots().at(free_.back());
+  fiber_state& out = free_.empty() ? make_slot() : *ready_.slots().fiber_at(free_.back());
   if (!free_.empty()) free_.pop_back();
   WEFT_ASSERT(out.home == &owner_);
-  forget_frames(out.on.bottom, reinterpret_cast<std::byte*>(&out));
+  forget_frames(out.stack.bottom, reinterpret_cast<std::byte*>(&out));
   auto function = reinterpret_cast<std::uintptr_t>(&out) - function_bytes;
   function -= function % std::max(alignment, std::size_t{16});
   out.function = reinterpret_cast<void*>(function);
@@ -36,7 +36,7 @@ fiber_state* slot_pool::make(std::size_t function_bytes, std::size_t alignment) 
   out.thrown = nullptr;
   out.exceptions = {};
   out.waits_for.say({.call = "its first turn"});
-  out.at.prepare(out.on.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
+  out.registers.prepare(out.stack.bottom, reinterpret_cast<std::byte*>(function), &run_fiber, &out);
   ++held_;
   begun_.store(begun_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // [locked]
   return &out;
@@ -51,16 +51,16 @@ fiber_state& slot_pool::make_slot() {
   const std::uint32_t slot = bare_.empty() ? used_ : bare_.back();
   // So that giving back needs no memory.
   if (free_.capacity() <= used_) free_.reserve(std::max(used_ * 2, 64U));
-  const stacks::stack on = stacks_.make(slot);
-  if (on.top == nullptr) {
+  const stacks::stack stack = stacks_.make(slot);
+  if (stack.top == nullptr) {
     throw error{errc::out_of_memory, "fiber_scheduler::spawn: the system has no memory, or no mapping, for a stack"};
   }
-  auto head = reinterpret_cast<std::uintptr_t>(on.top) - sizeof(fiber_state);
+  auto head = reinterpret_cast<std::uintptr_t>(stack.top) - sizeof(fiber_state);
   head -= head % alignof(fiber_state);
   fiber_state& out = *::new (reinterpret_cast<void*>(head)) fiber_state;
   out.home = &owner_;
   out.slot = slot;
-  out.on = on;
+  out.stack = stack;
   ready_.slots().seat(slot, out);
   if (bare_.empty()) {
     ready_.use(used_++);
@@ -74,7 +74,7 @@ void slot_pool::release(fiber_state& ended) noexcept {
   WEFT_ASSERT(ended.home == &owner_);
   ended.thrown = nullptr;
   const std::scoped_lock lock{mutex_};
-  if (free_.size() >= warm_max) stacks_.release_pages(ended.on);
+  if (free_.size() >= warm_max) stacks_.release_pages(ended.stack);
   free_.push_back(ended.slot);
   note_room();
   --held_;
@@ -108,7 +108,7 @@ void slot_pool::seat(fiber_state& here, std::uint32_t slot) noexcept {
 
 // The fiber with its stack here that `slot` is of, or null.
 fiber_state* slot_pool::owner_of(std::uint32_t slot) const noexcept {
-  fiber_state* const last = ready_.slots().at(slot);
+  fiber_state* const last = ready_.slots().fiber_at(slot);
   return last != nullptr && last->home == &owner_ ? last : nullptr;
 }
 

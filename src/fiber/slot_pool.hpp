@@ -53,16 +53,16 @@ class slot_pool {
   void settle(fiber_state& moved, std::uint64_t location) noexcept;
   /// Calls `function(location)`, while the fiber does not move.
   template <class Function>
-  void visit_location(const fiber_state& of, Function function) noexcept {
+  void visit_location(const fiber_state& fiber, Function function) noexcept {
     const std::scoped_lock lock{mutex_};
-    function(of.location.load(std::memory_order_relaxed));  // [locked] it changes under the lock alone
+    function(fiber.location.load(std::memory_order_relaxed));  // [locked] it changes under the lock alone
   }
   /// Calls `function(note)` for the wait of each fiber that is alive and runs here.
   template <class Function>
   void each_wait(Function function) {
     const std::scoped_lock lock{mutex_};
     for (std::uint32_t slot = 0; slot < used_; ++slot) {
-      const fiber_state* const each = ready_.slots().at(slot);
+      const fiber_state* const each = ready_.slots().fiber_at(slot);
       // [hint] for people; the location of a guest is guarded by its home's lock.
       if (each != nullptr && each->location.load(std::memory_order_relaxed) == ready_.slots().location_of(slot)) {
         function(each->waits_for.said());

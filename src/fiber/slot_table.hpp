@@ -43,7 +43,7 @@ class slot_table {
     return slots_[slot].load(std::memory_order_acquire);
   }
   /// Under the lock under which slots are seated. Null: no fiber has had the slot.
-  [[nodiscard]] fiber_state* at(std::uint32_t slot) const noexcept {
+  [[nodiscard]] fiber_state* fiber_at(std::uint32_t slot) const noexcept {
     return slots_[slot].load(std::memory_order_relaxed);  // [locked] as it is written
   }
   void seat(std::uint32_t slot, fiber_state& here) noexcept {

@@ -12,10 +12,10 @@ void switching::use_this_thread() noexcept {
   exceptions_ = reinterpret_cast<exception_globals*>(abi::__cxa_get_globals());
 }
 
-[[gnu::noinline]] void switching::end_overrun(fiber_state& of) noexcept {
+[[gnu::noinline]] void switching::end_overrun(fiber_state& fiber) noexcept {
   switching& here = worker::here()->switches();
   here.has_overrun_ = true;
-  of.at.end_for(here.own_);
+  fiber.registers.end_for(here.own_);
 }
 
 }  // namespace weft::fibers

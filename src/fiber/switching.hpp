@@ -40,7 +40,7 @@ class switching {
   template <leaving How>
   [[gnu::always_inline]] void go(fiber_state& from, fiber_state& to) noexcept {
     WEFT_ASSERT_CHECKED(&from == running_ && &from != &to);
-    go<How>(from.at, from.exceptions, to);
+    go<How>(from.registers, from.exceptions, to);
   }
   /// By a fiber: the worker's own stack runs.
   void go_back(fiber_state& from) noexcept {
@@ -48,7 +48,7 @@ class switching {
     running_ = nullptr;
     from.exceptions = *exceptions_;
     *exceptions_ = own_exceptions_;
-    from.at.switch_to(own_);
+    from.registers.switch_to(own_);
   }
   /// By a fiber that has ended.
   [[noreturn]] void end(fiber_state& me) noexcept {
@@ -57,16 +57,16 @@ class switching {
     ended_ = &me;
     running_ = nullptr;
     *exceptions_ = own_exceptions_;
-    me.at.end_for(own_);
+    me.registers.end_for(own_);
   }
 
   /// By a fiber: where it has overrun its stack, that ends the process. The error is printed on the worker's own stack:
   /// this one has no room for it.
-  [[gnu::always_inline]] static void check_stack(fiber_state& of) noexcept {
+  [[gnu::always_inline]] static void check_stack(fiber_state& fiber) noexcept {
     const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-    if (here - of.on.bottom >= least_left && of.mark == fiber_state::whole) [[likely]]
+    if (here - fiber.stack.bottom >= least_left && fiber.mark == fiber_state::whole) [[likely]]
       return;
-    end_overrun(of);
+    end_overrun(fiber);
   }
 
  private:
@@ -74,18 +74,18 @@ class switching {
   static constexpr std::ptrdiff_t least_left = 256;  // below this much, the next call may be beyond a stack's bottom
 
   template <leaving How>
-  [[gnu::always_inline]] void go(context& from, exception_globals& of, fiber_state& to) noexcept {
+  [[gnu::always_inline]] void go(context& from, exception_globals& saved, fiber_state& to) noexcept {
     running_ = &to;
-    of = *exceptions_;
+    saved = *exceptions_;
     *exceptions_ = to.exceptions;
     if constexpr (How == leaving::by_yield) {
-      from.jump_to(to.at);
+      from.jump_to(to.registers);
     } else {
-      from.switch_to(to.at);
+      from.switch_to(to.registers);
     }
   }
   // Static, as another address at hand would cost each suspension a register.
-  [[noreturn]] static void end_overrun(fiber_state& of) noexcept;
+  [[noreturn]] static void end_overrun(fiber_state& fiber) noexcept;
 
   fiber_state* running_ = nullptr;
   bool has_overrun_ = false;

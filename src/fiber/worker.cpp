@@ -63,7 +63,7 @@ std::uint64_t count_alive(std::span<const std::unique_ptr<worker>> workers) noex
 
 void run_fiber(void* state) {
   auto& me = *static_cast<fiber_state*>(state);
-  me.at.arrived();
+  me.registers.arrived();
   try {
     me.call(me.function);
   } catch (...) {
@@ -76,7 +76,7 @@ void run_fiber(void* state) {
 void worker::finish(fiber_state& ended) noexcept {
   done_.count_move();
   const std::uint32_t slot = ended.slot_here();
-  WEFT_ASSERT(ready_.slots().at(slot) == &ended);
+  WEFT_ASSERT(ready_.slots().fiber_at(slot) == &ended);
   slot_pool& home = ended.home->slots();
   home.settle(ended, 0);
   if (&home != &slots_) slots_.leave_guest(slot, &ended);

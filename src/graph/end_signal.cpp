@@ -31,7 +31,7 @@ void end_signal::give(completion& done, const detail::raw_record& record, device
 bool end_signal::try_again() noexcept {
   completion_record record{record_};
   const running_callback* const inside = running_callback::innermost();
-  if (!promise::keep(inside != nullptr ? inside->by() : *later_, *done_, record)) {
+  if (!promise::keep(inside != nullptr ? inside->device() : *later_, *done_, record)) {
     door::try_again(*later_, *this);
     return false;
   }

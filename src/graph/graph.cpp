@@ -84,12 +84,12 @@ completion::answer graph_part::signal(completion_record&& record) noexcept {
 
 bool graph_part::try_again() noexcept { return ready_parts::run(*this); }
 
-graph_state::graph_state(device& through, const graph_options& options)
-    : through_{&through},
+graph_state::graph_state(device& dev, const graph_options& options)
+    : device_{&dev},
       skips_{options.after_failure == after_failure::skip},
-      end_{through.runtime(), *this, graph_part::kind::end} {}
+      end_{dev.runtime(), *this, graph_part::kind::end} {}
 
-device_state& graph_state::state_of_device() const noexcept { return *through_->state_; }
+device_state& graph_state::state_of_device() const noexcept { return *device_->state_; }
 
 void graph_state::check_idle(const char* call) const {
   if (!is_running()) return;
@@ -97,7 +97,7 @@ void graph_state::check_idle(const char* call) const {
               fmt::format("graph::{}: the graph is running; wait for the object that it signals at its end", call)};
 }
 
-graph_part& graph_state::at(graph_node which, const char* call) {
+graph_part& graph_state::part_at(graph_node which, const char* call) {
   if (which.number < parts_.size()) return parts_[which.number];
   throw error{errc::invalid_argument,
               fmt::format("graph::{}: there is no node {}, only {}", call, which.number, parts_.size())};
@@ -105,7 +105,7 @@ graph_part& graph_state::at(graph_node which, const char* call) {
 
 graph_part& graph_state::add(graph_part::kind kind) {
   check_idle("add");
-  return parts_.emplace_back(through_->runtime(), *this, kind);
+  return parts_.emplace_back(device_->runtime(), *this, kind);
 }
 
 graph_node graph_state::add_function(std::function<void()> function) {
@@ -121,7 +121,7 @@ graph_node graph_state::add_post(std::function<status(completion&)> post) {
 }
 
 graph_node graph_state::add_graph(std::shared_ptr<graph_state> inner) {
-  if (&inner->through_->runtime() != &through_->runtime()) {
+  if (&inner->device_->runtime() != &device_->runtime()) {
     throw error{errc::invalid_argument, "graph::add_graph: the graph was made from another runtime"};
   }
   const std::vector<graph_state*> all = inner->with_inner();
@@ -147,8 +147,8 @@ std::vector<graph_state*> graph_state::with_inner() {
 
 void graph_state::add_edge(graph_node before, graph_node after) {
   check_idle("add_edge");
-  graph_part& first = at(before, "add_edge");
-  graph_part& second = at(after, "add_edge");
+  graph_part& first = part_at(before, "add_edge");
+  graph_part& second = part_at(after, "add_edge");
   if (&first == &second) {
     throw error{errc::invalid_argument, fmt::format("graph::add_edge: node {} can't wait for itself", before.number)};
   }
@@ -190,7 +190,7 @@ void graph_state::call_at_end(std::function<void()> function) {
 }
 
 bool graph_state::try_start(completion& done, void* context, bool is_held) {
-  if (&done.runtime() != &through_->runtime()) {
+  if (&done.runtime() != &device_->runtime()) {
     throw error{errc::invalid_argument, "graph::start: the completion object was made from another runtime"};
   }
   // [graph.start] acquire <- [graph.end]: the writes of the last run.
@@ -326,7 +326,7 @@ bool graph_state::fire_graph(graph_part& part) noexcept {
 void graph_state::fire_end() noexcept {
   if (end_.function_) end_.function_();
   completion& done = *done_;
-  weft::runtime& runtime = through_->runtime();
+  weft::runtime& runtime = device_->runtime();
   const completion* const end = &end_;
   device_state& standard = door::default_device_of(state_of_device());
   end_signal& signal = ends_.take();
@@ -434,12 +434,12 @@ void graph_state::cancel_all() noexcept {
     if (part.inner_ != nullptr) part.inner_->abandon(&part);
     // [graph.cancel] relaxed <- [graph.ticket]: the ticket of an operation that has ended cancels nothing.
     const std::uint64_t ticket = part.ticket_.load(std::memory_order_relaxed);
-    if (ticket != 0) static_cast<void>(through_->cancel(ticket));
+    if (ticket != 0) static_cast<void>(device_->cancel(ticket));
   }
 }
 
 void graph_state::wait() noexcept {
-  device_state& through = state_of_device();
+  device_state& dev = state_of_device();
   if (base::callback_scope::is_inside()) {
     if (!is_running()) return;
     base::misuse(
@@ -447,12 +447,12 @@ void graph_state::wait() noexcept {
         "wait for the object that it signals at its end");
   }
   const auto has_ended = [](void* whole) {
-    auto& of = *static_cast<graph_state*>(whole);
-    return !of.is_running() && !of.ends_.are_given_now();
+    auto& waited = *static_cast<graph_state*>(whole);
+    return !waited.is_running() && !waited.ends_.are_given_now();
   };
   const wait_options for_a_while{.timeout = std::chrono::seconds{1}};
   const completion* const end = &end_;
-  for (bool is_logged = false; !door::wait(through, {&end, 1}, has_ended, this, for_a_while); is_logged = true) {
+  for (bool is_logged = false; !door::wait(dev, {&end, 1}, has_ended, this, for_a_while); is_logged = true) {
     if (base::is_unwinding()) {
       base::misuse(
           "a graph is destroyed by an exception while operations of its nodes are under way that can't be cancelled");
@@ -464,16 +464,15 @@ void graph_state::wait() noexcept {
   }
 }
 
-std::optional<completion_record> graph_state::take(graph_node of) {
-  return std::exchange(at(of, "take").record_, std::nullopt);
+std::optional<completion_record> graph_state::take(graph_node node) {
+  return std::exchange(part_at(node, "take").record_, std::nullopt);
 }
 
 }  // namespace weft::core
 
 namespace weft {
 
-graph::graph(device& through, const graph_options& options)
-    : state_{std::make_shared<core::graph_state>(through, options)} {}
+graph::graph(device& dev, const graph_options& options) : state_{std::make_shared<core::graph_state>(dev, options)} {}
 graph::graph(graph&&) noexcept = default;
 graph& graph::operator=(graph&& other) noexcept {
   graph old{std::move(*this)};
@@ -519,7 +518,7 @@ void graph::abandon() noexcept {
   state_->abandon(nullptr);
 }
 bool graph::is_running() const noexcept { return state_->is_running(); }
-std::optional<completion_record> graph::take(graph_node of) { return state_->take(of); }
+std::optional<completion_record> graph::take(graph_node node) { return state_->take(node); }
 std::exception_ptr graph::exception() const noexcept { return state_->exception(); }
 errc graph::first_error() const noexcept { return state_->first_error(); }
 std::uint32_t graph::size() const noexcept { return state_->size(); }

@@ -79,7 +79,7 @@ struct failure_of_run {
 
 class graph_state {
  public:
-  graph_state(device& through, const graph_options& options);
+  graph_state(device& dev, const graph_options& options);
   graph_state(const graph_state&) = delete;
   graph_state& operator=(const graph_state&) = delete;
 
@@ -113,7 +113,7 @@ class graph_state {
   void abandon(const graph_part* for_part) noexcept;
   /// Returns once it doesn't run any more.
   void wait() noexcept;
-  [[nodiscard]] std::optional<completion_record> take(graph_node of);
+  [[nodiscard]] std::optional<completion_record> take(graph_node node);
   [[nodiscard]] std::exception_ptr exception() const noexcept { return failure_.exception; }
   [[nodiscard]] errc first_error() const noexcept {
     // [graph.seen] relaxed <- [graph.error]: [graph.edge] hands it on to the nodes behind.
@@ -137,7 +137,7 @@ class graph_state {
   };
 
   void check_idle(const char* call) const;
-  [[nodiscard]] graph_part& at(graph_node which, const char* call);
+  [[nodiscard]] graph_part& part_at(graph_node which, const char* call);
   [[nodiscard]] device_state& state_of_device() const noexcept;
   void reset() noexcept;
 
@@ -156,7 +156,7 @@ class graph_state {
   void leave() noexcept;
   void cancel_all() noexcept;
 
-  device* through_;
+  device* device_;
   bool skips_;
   std::deque<graph_part> parts_;
   graph_part end_;

@@ -28,7 +28,7 @@ namespace weft::net {
 /// Whether direct copies from and to a peer's memory are worth trying, and how they are done or why not, in words.
 struct direct_copies {
   bool possible = false;
-  std::string_view how;
+  std::string_view description;
 };
 
 /// A rank that has ended.

@@ -36,26 +36,26 @@ using transport_table = std::tuple<self_transport, shm::shm_transport
 /// the transports' own.
 [[nodiscard]] std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context);
 
-/// An endpoint of `of`, a transport of the table, for device `slot`. Its arrivals go to a `Sink`.
+/// An endpoint of `transport`, a transport of the table, for device `slot`. Its arrivals go to a `Sink`.
 template <class Sink>
-[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& of, std::uint32_t slot, bool shared,
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_listed(transport& transport, std::uint32_t slot, bool shared,
                                                           std::uint32_t cells) {
   std::unique_ptr<endpoint<Sink>> out;
   const auto open_if = [&]<class Transport>(Transport* mine) {
     if (mine != nullptr) out = mine->template open<Sink>(slot, shared, cells);
   };
   [&]<class... Transports>(std::tuple<Transports...>*) {
-    (open_if(dynamic_cast<Transports*>(&of)), ...);
+    (open_if(dynamic_cast<Transports*>(&transport)), ...);
   }(static_cast<transport_table*>(nullptr));
   return out;
 }
 
-/// The same; `of` may also be the simulation of a transport of the table.
+/// The same; `transport` may also be the simulation of a transport of the table.
 template <class Sink>
-[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& of, std::uint32_t slot, bool shared,
+[[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& transport, std::uint32_t slot, bool shared,
                                                             std::uint32_t cells = 0) {
-  auto* const simulated = dynamic_cast<sim::sim_transport*>(&of);
-  if (simulated == nullptr) return open_listed<Sink>(of, slot, shared, cells);
+  auto* const simulated = dynamic_cast<sim::sim_transport*>(&transport);
+  if (simulated == nullptr) return open_listed<Sink>(transport, slot, shared, cells);
   return std::make_unique<sim::sim_endpoint<Sink>>(*simulated, slot,
                                                    open_listed<sim::inbox>(simulated->wrapped(), slot, shared, cells));
 }

@@ -27,8 +27,8 @@ guarded_memory::two_views::two_views(std::size_t wanted) : bytes{wanted} {
   const base::descriptor file{::memfd_create("weft-guarded", MFD_CLOEXEC)};
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) refuse_memory(bytes);
   const auto map = [&](int protection) {
-    void* const at = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
-    return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
+    void* const mapped = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.get(), 0);
+    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
   };
   guarded = map(PROT_NONE);
   if (guarded == nullptr) refuse_memory(bytes);
@@ -73,23 +73,23 @@ void guarded_memory::read(std::size_t offset, std::span<std::byte> to) const {
 }
 
 // The address is the buffer's, which need not be the memory's first one; the offset is in the message.
-std::size_t guarded_memory::copy_out(const weft::memory& of, const void* address, std::uint64_t offset, std::byte* to,
-                                     std::size_t bytes) {
-  auto& self = *static_cast<guarded_memory*>(of.context());
+std::size_t guarded_memory::copy_out(const weft::memory& memory, const void* address, std::uint64_t offset,
+                                     std::byte* to, std::size_t bytes) {
+  auto& self = *static_cast<guarded_memory*>(memory.context());
   const std::byte* const from = self.find(address, offset, bytes);
   if (from == nullptr) return 0;  // another number than `bytes`: the operation fails
   std::memcpy(to, from, bytes);
-  self.out_.fetch_add(bytes, std::memory_order_relaxed);  // [stat]
+  self.given_.fetch_add(bytes, std::memory_order_relaxed);  // [stat]
   return bytes;
 }
 
-std::size_t guarded_memory::copy_in(const weft::memory& of, void* address, std::uint64_t offset, const std::byte* from,
-                                    std::size_t bytes) {
-  auto& self = *static_cast<guarded_memory*>(of.context());
+std::size_t guarded_memory::copy_in(const weft::memory& memory, void* address, std::uint64_t offset,
+                                    const std::byte* from, std::size_t bytes) {
+  auto& self = *static_cast<guarded_memory*>(memory.context());
   std::byte* const to = self.find(address, offset, bytes);
   if (to == nullptr) return 0;
   std::memcpy(to, from, bytes);
-  self.in_.fetch_add(bytes, std::memory_order_relaxed);  // [stat]
+  self.taken_.fetch_add(bytes, std::memory_order_relaxed);  // [stat]
   return bytes;
 }
 
@@ -102,14 +102,14 @@ bool guarded_memory::contains(void* context, const void* address, std::size_t by
 }
 
 std::byte* guarded_memory::find(const void* address, std::uint64_t offset, std::size_t bytes) const noexcept {
-  const std::uint64_t at =
+  const std::uint64_t begin =
       reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(pages_.guarded) + offset;
-  return at <= pages_.bytes && bytes <= pages_.bytes - at ? pages_.open + at : nullptr;
+  return begin <= pages_.bytes && bytes <= pages_.bytes - begin ? pages_.open + begin : nullptr;
 }
 
 std::byte* guarded_memory::checked(const char* call, std::size_t offset, std::size_t bytes) const {
-  std::byte* const at = find(pages_.guarded, offset, bytes);
-  if (at != nullptr) return at;
+  std::byte* const found = find(pages_.guarded, offset, bytes);
+  if (found != nullptr) return found;
   throw error{errc::invalid_argument, fmt::format("guarded_memory::{}: {} bytes at offset {} reach beyond its {} bytes",
                                                   call, bytes, offset, pages_.bytes)};
 }

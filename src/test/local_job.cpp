@@ -60,8 +60,8 @@ void local_job::run(const std::function<void(runtime&)>& body) const {
   if (first) std::rethrow_exception(first);
 }
 
-void local_job::assume_beyond_processors(runtime& of, bool are_beyond) noexcept {
-  of.state_->job_.assume_beyond_processors(are_beyond);
+void local_job::assume_beyond_processors(runtime& rt, bool are_beyond) noexcept {
+  rt.state_->job_.assume_beyond_processors(are_beyond);
 }
 
 }  // namespace weft::test

@@ -109,7 +109,7 @@ TEST(choice_of_algorithm, of_a_runtime_is_that_of_all_its_groups) {
         group again = all.dup();
         std::uint64_t mine = rt.rank(), sum = 0;
         const collective add =
-            collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::by<std::uint64_t>());
+            collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::callable<std::uint64_t>());
         sent_messages sent{rt.default_device()};
         for (group* each : {&all, &again}) {
           add.run(*each);

@@ -80,7 +80,7 @@ TEST(collectives, that_are_kept_are_started_many_times) {
     group all = rt.world();
     std::uint64_t mine = 0, sum = 0;
     persistent_collective again =
-        collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::by<std::uint64_t>()).keep(all);
+        collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::callable<std::uint64_t>()).keep(all);
     for (std::uint64_t i = 0; i < 2000; ++i) {  // more than there are numbers between two barriers of the library's
       mine = i + rt.rank();
       again.run();
@@ -106,7 +106,7 @@ TEST(collectives, are_nodes_of_graphs) {
     });
     const graph_node add = both.add([&] { number += rt.rank(); });
     const graph_node second = both.add_post([&](completion& local) {
-      return collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::by<std::uint64_t>())
+      return collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::callable<std::uint64_t>())
           .post(all, local);
     });
     both.add_edge(first, add);
@@ -123,7 +123,7 @@ task<void> exchanged(run_loop& loop, group all, std::uint64_t mine, std::uint64_
   static_cast<void>(co_await collective::broadcast({&number, sizeof number}).await(loop, all));
   number += mine;
   const completion_record end =
-      co_await collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::by<std::uint64_t>())
+      co_await collective::allreduce({&number, sizeof number}, {&sum, sizeof sum}, reduction::callable<std::uint64_t>())
           .await(loop, all);
   EXPECT_EQ(end.error(), errc::none);
 }
@@ -155,8 +155,8 @@ TEST(groups, know_their_members) {
     EXPECT_FALSE(half.member(1 - rt.rank() % 2).has_value());
     // Rank 3 is in no group.
     group few = all.split(rt.rank() == 3 ? std::nullopt : std::optional<std::uint32_t>{7});
-    EXPECT_EQ(few.is_one(), rt.rank() != 3);
-    if (few.is_one()) {
+    EXPECT_EQ(few.is_valid(), rt.rank() != 3);
+    if (few.is_valid()) {
       run_some(few, 5, 20);
     } else {
       EXPECT_THROW(collective::barrier().run(few), error);
@@ -168,7 +168,7 @@ TEST(groups, know_their_members) {
     EXPECT_EQ(again.size(), half.size());
     run_some(again, 7, 20);
     device own{rt, {.shared = false}};
-    EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{rt.rank()}, 1, {.through = &own})), error);
+    EXPECT_THROW(static_cast<void>(make_group(rt, std::vector<std::uint32_t>{rt.rank()}, 1, {.device = &own})), error);
     collective::barrier().run(all);
   });
 }
@@ -208,7 +208,7 @@ TEST(groups, of_threads_don_t_disturb_each_other) {
     std::vector<group> groups;
     for (unsigned i = 0; i < threads; ++i) {
       devices.push_back(std::make_unique<device>(rt));
-      groups.push_back(all.dup({.through = devices.back().get()}));
+      groups.push_back(all.dup({.device = devices.back().get()}));
     }
     std::vector<std::thread> running;
     for (unsigned i = 0; i < threads; ++i)
@@ -239,7 +239,7 @@ TEST(collectives, that_are_wrong_are_refused) {
   test::local_job{2}.run([](runtime& rt) {
     group all = rt.world();
     words some(3);
-    const reduction sum = reduction::by<std::uint64_t>();
+    const reduction sum = reduction::callable<std::uint64_t>();
     const auto refused = [&](const collective& wrong, const collective_options& options = {}) {
       try {
         wrong.run(all, options);

@@ -14,7 +14,7 @@ namespace {
 
 template <class Element, class Callable, class Make>
 void expect_each_length(Callable how, const Make& make) {
-  const reduction by = reduction::by<Element>(how);
+  const reduction by = reduction::callable<Element>(how);
   for (std::size_t count = 0; count < 300; count = count < 140 ? count + 1 : count + 37) {
     std::vector<Element> in, inout, expected;
     for (std::size_t i = 0; i <= count; ++i) {

@@ -45,14 +45,14 @@ errc end_of(group& all, const collective& which, form how, std::string_view algo
     case form::blocking: return error_of([&] { which.run(all, {.algorithm = algorithm}); });
     case form::persistent: return error_of([&] { which.keep(all, {.algorithm = algorithm}).run(); });
     case form::posted: {
-      synchronizer end{all.through().runtime()};
+      synchronizer end{all.device().runtime()};
       static_cast<void>(which.post(all, end, {.algorithm = algorithm}));
-      EXPECT_TRUE(all.through().wait(end, {.timeout = std::chrono::minutes{1}}));
+      EXPECT_TRUE(all.device().wait(end, {.timeout = std::chrono::minutes{1}}));
       if (!end.is_ready()) return errc::none;  // it can be asked
       return end.take()->error();
     }
     case form::awaited: {
-      run_loop loop{all.through()};
+      run_loop loop{all.device()};
       errc end = errc::none;
       loop.spawn(await_one(loop, all, which, algorithm, end));
       loop.run();
@@ -68,7 +68,7 @@ struct one_collective {
       : in(count * ranks, me + 1), out(count * ranks) {
     const buffer_ref block{out.data(), count * 8};
     const const_buffer_ref own{in.data(), count * 8};
-    const reduction sum = reduction::by<std::uint64_t>();
+    const reduction sum = reduction::callable<std::uint64_t>();
     const bool is_root = me == 0;
     const buffer_ref nothing;
     switch (operation) {

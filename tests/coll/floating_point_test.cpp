@@ -59,7 +59,7 @@ floats run(group& all, collective_operation which, std::string_view algorithm) {
               .root = which == collective_operation::reduce ? 2U : 0U,
               .in = in,
               .out = out,
-              .how = reduction::by<float>()}}
+              .how = reduction::callable<float>()}}
       .run(all, {.algorithm = algorithm});
   return out;
 }

@@ -64,7 +64,7 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
       // All members have one name, and a collective in it works.
       std::uint32_t sum = 0;
       const std::uint32_t one = rt.rank();
-      collective::allreduce({&one, sizeof one}, {&sum, sizeof sum}, reduction::by<std::uint32_t>()).run(made);
+      collective::allreduce({&one, sizeof one}, {&sum, sizeof sum}, reduction::callable<std::uint32_t>()).run(made);
       EXPECT_EQ(sum, made.size() == 3 ? 3U : 1U);
       again.push_back(std::move(made));
     };
@@ -91,7 +91,7 @@ TEST(group_names, are_not_given_again_while_a_member_has_a_group_of_that_name) {
 std::uint32_t members_of(group in) {
   std::uint32_t sum = 0;
   const std::uint32_t one = 1;
-  collective::allreduce({&one, sizeof one}, {&sum, sizeof sum}, reduction::by<std::uint32_t>()).run(in);
+  collective::allreduce({&one, sizeof one}, {&sum, sizeof sum}, reduction::callable<std::uint32_t>()).run(in);
   return sum;
 }
 
@@ -107,7 +107,7 @@ TEST(group_names, that_members_give_make_groups_without_messages) {
     const std::uint32_t two[] = {2, 0};
     group some;
     if (rt.rank() != 1) some = make_group(rt, two, 0, {.name = group_names_max - 1});
-    if (some.is_one()) {
+    if (some.is_valid()) {
       EXPECT_EQ(members_of(some), 2U);
       EXPECT_EQ(some.rank(), rt.rank() == 2 ? 0U : 1U);
       group one = some.split(rt.rank(), 0, {.name = 7 + rt.rank()});
@@ -127,7 +127,7 @@ TEST(group_names, that_members_give_are_refused_while_they_live_and_where_they_a
     EXPECT_THROW(static_cast<void>(rt.world().dup({.name = 5})), error);
     EXPECT_THROW(static_cast<void>(rt.world().dup({.name = group_names_max})), error);
     first = {};
-    EXPECT_TRUE(rt.world().dup({.name = 5}).is_one());
+    EXPECT_TRUE(rt.world().dup({.name = 5}).is_valid());
   });
 }
 

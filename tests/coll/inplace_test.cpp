@@ -40,7 +40,7 @@ errc end_in_form(form as, const collective& which, group& all) {
         return errc::none;
       }
       case form::await: {
-        run_loop loop{all.through()};
+        run_loop loop{all.device()};
         errc end = errc::none;
         loop.spawn(awaited(loop, all, which, end));
         loop.run();
@@ -49,15 +49,15 @@ errc end_in_form(form as, const collective& which, group& all) {
       case form::post:
       case form::node: break;
     }
-    synchronizer end{all.through().runtime()};
-    graph one{all.through()};
+    synchronizer end{all.device().runtime()};
+    graph one{all.device()};
     if (as == form::post) {
       static_cast<void>(which.post(all, end));
     } else {
       one.add_post([&](completion& local) { return which.post(all, local); });
       one.start(end);
     }
-    if (!test::eventually(all.through(), [&] { return end.is_ready(); })) return errc::transport_failed;
+    if (!test::eventually(all.device(), [&] { return end.is_ready(); })) return errc::transport_failed;
     return end.take()->error();
   } catch (const error& thrown) {
     return thrown.code();
@@ -93,12 +93,12 @@ TEST(collectives_inplace, are_none_of_a_member_that_sends_nothing) {
     const word_lists lists{all};
     const words in(all.rank() != 0 ? all.size() : 0, all.rank());
     words out(all.size(), 77);
-    const std::uint64_t sent_before = all.through().counters().sends.operations;
+    const std::uint64_t sent_before = all.device().counters().sends.operations;
     const collective which =
         collective::alltoall(in, out, {lists.sent, lists.sent_at}, {lists.received, lists.received_at});
     EXPECT_EQ(end_in_form(as, which, all), errc::none);
     EXPECT_EQ(out, (words{77, 1, 2}));
-    const std::uint64_t sent = all.through().counters().sends.operations - sent_before;
+    const std::uint64_t sent = all.device().counters().sends.operations - sent_before;
     if (all.rank() == 0 && !is_checked) {
       EXPECT_EQ(sent, 0U) << "messages that no member receives";
     }
@@ -157,7 +157,7 @@ TEST(collectives_inplace, may_have_no_bytes) {
   for_each_job([](group& all, form as, bool /*is_checked*/) {
     const words none;
     words out;
-    const reduction sum = reduction::by<std::uint64_t>();
+    const reduction sum = reduction::callable<std::uint64_t>();
     const words zero(all.size());
     const blocks empty{zero, zero};
     for (const bool is_inplace : {false, true}) {
@@ -178,7 +178,7 @@ TEST(collectives_inplace, are_none_with_an_empty_container) {
   for_each_job([](group& all, form as, bool /*is_checked*/) {
     const words none;
     words out(all.size(), 77);
-    const reduction sum = reduction::by<std::uint64_t>();
+    const reduction sum = reduction::callable<std::uint64_t>();
     const bool is_root = all.rank() == 1;
     const auto refused = [&](const collective& which) {
       EXPECT_EQ(end_in_form(as, which, all), errc::invalid_argument);
@@ -212,7 +212,7 @@ TEST(collectives_inplace, are_named) {
     std::array<std::uint64_t, 1> word{rt.rank() + 1};
     collective::allreduce({}, word).run(all);
     EXPECT_EQ(word[0], 6U);
-    collective::allreduce(collective_input::inplace(), word, reduction::by<std::uint64_t>()).run(all);
+    collective::allreduce(collective_input::inplace(), word, reduction::callable<std::uint64_t>()).run(all);
     EXPECT_EQ(word[0], 18U);
     EXPECT_TRUE(collective_input{}.is_inplace());
     EXPECT_FALSE(collective_input{const_buffer_ref{}}.is_inplace());

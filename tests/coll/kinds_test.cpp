@@ -110,8 +110,8 @@ struct trial {
     const bool is_at_root = how.operation == collective_operation::reduce ||
                             how.operation == collective_operation::gather ||
                             how.operation == collective_operation::scatter;
-    const reduction by =
-        is_commutative ? reduction::by<std::uint64_t>(std::plus<>{}) : reduction::by<std::uint64_t>(composed{}, false);
+    const reduction by = is_commutative ? reduction::callable<std::uint64_t>(std::plus<>{})
+                                        : reduction::callable<std::uint64_t>(composed{}, false);
     return collective{{.operation = how.operation,
                        .is_inplace = is_inplace && (!is_at_root || member == root),
                        .root = root,
@@ -206,7 +206,7 @@ TEST(collectives_of_kinds, combine_elements_that_are_longer_than_a_piece) {
     bytes content(sizeof mine);
     std::ranges::copy(std::as_bytes(std::span{mine}), content.begin());
     stored_buffer in{kinds, storage::guarded, content}, out{kinds, storage::words, content};
-    collective::allreduce(in.all(), out.all(), reduction::by<wide>(add{})).run(all);
+    collective::allreduce(in.all(), out.all(), reduction::callable<wide>(add{})).run(all);
     for (wide& each : mine) each.words.fill(6);
     std::ranges::copy(std::as_bytes(std::span{mine}), content.begin());
     EXPECT_EQ(out.content(), content);
@@ -247,9 +247,9 @@ struct failing_shape {
 };
 
 errc error_of(group& in, const collective& which, std::string_view algorithm) {
-  synchronizer end{in.through().runtime()};
+  synchronizer end{in.device().runtime()};
   static_cast<void>(which.post(in, end, {.algorithm = algorithm}));
-  in.through().wait(end);
+  in.device().wait(end);
   return end.take()->error();
 }
 
@@ -266,7 +266,7 @@ TEST(collectives_of_kinds, end_with_memory_failed_if_a_function_fails) {
       const errc reduced = error_of(
           all,
           collective::allreduce(fails_here && fails_out ? const_buffer_ref{bad} : const_buffer_ref{mine},
-                                fails_here && !fails_out ? bad : buffer_ref{sum}, reduction::by<std::uint64_t>()),
+                                fails_here && !fails_out ? bad : buffer_ref{sum}, reduction::callable<std::uint64_t>()),
           "recursive-doubling");
       if (fails_here) {
         EXPECT_EQ(reduced, errc::memory_failed);

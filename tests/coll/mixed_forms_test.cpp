@@ -33,7 +33,7 @@ errc error_of(device& dev, synchronizer& end) {
 }
 
 errc carry_out(group& all, const collective& which, form chosen) {
-  device& dev = all.through();
+  device& dev = all.device();
   synchronizer end{dev.runtime()};
   switch (chosen) {
     case form::run: which.run(all); return errc::none;
@@ -81,7 +81,7 @@ class mixing_member {
       : all_{all},
         random_{static_cast<std::uint32_t>(seed)},
         own_{static_cast<std::uint32_t>(seed + 1000 * (all_.rank() + 1))} {
-    if (all_.rank() < members_with_kinds) kinds_.emplace(all_.through().runtime(), 4096);
+    if (all_.rank() < members_with_kinds) kinds_.emplace(all_.device().runtime(), 4096);
   }
 
   void carry_out_one(collective_operation wanted) {

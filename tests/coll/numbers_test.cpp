@@ -59,7 +59,7 @@ class all_operations {
     const std::span<word> in = std::span{in_}.subspan(i * size_, size_),
                           out = std::span{out_}.subspan(i * size_, size_);
     for (std::uint32_t each = 0; each < size_; ++each) in[each] = given(i, rank_, each);
-    const reduction sum = reduction::by<word>();
+    const reduction sum = reduction::callable<word>();
     const const_buffer_ref own{in.data(), sizeof(word)};
     const buffer_ref result{out.data(), sizeof(word)};
     const std::uint32_t root = root_of(i);

@@ -154,15 +154,15 @@ void expect_same_bits(group& all, std::vector<std::vector<Element>>& of_ranks, s
   if ((me + count / 2) % 2 == 0) {
     which.run(all, options);
   } else {
-    synchronizer end{all.through().runtime()};
+    synchronizer end{all.device().runtime()};
     static_cast<void>(which.post(all, end, options));
-    EXPECT_TRUE(test::eventually(all.through(), [&] { return end.is_ready(); }));
+    EXPECT_TRUE(test::eventually(all.device(), [&] { return end.is_ready(); }));
     EXPECT_EQ(end.take()->error(), errc::none);
   }
-  all.through().runtime().barrier();
+  all.device().runtime().barrier();
   EXPECT_TRUE(have_same_bits(out, of_ranks[0]))
       << text << " of " << count << " elements, member " << me << " of " << all.size() << ", " << options.algorithm;
-  all.through().runtime().barrier();
+  all.device().runtime().barrier();
 }
 
 template <class Element, class... Callables>
@@ -198,7 +198,7 @@ TEST(results_of_an_allreduce, have_the_same_bits_at_all_ranks) {
 
 // Both functions of a reduction combine with the same instructions, whichever array they write.
 TEST(results_of_an_allreduce, do_not_depend_on_the_array_that_is_written) {
-  const reduction sum = reduction::by<double>(), product = reduction::by<double, std::multiplies<>>();
+  const reduction sum = reduction::callable<double>(), product = reduction::callable<double, std::multiplies<>>();
   for (const reduction& by : {sum, product}) {
     for (std::size_t count = 0; count < 40; ++count) {
       std::vector<double> lower(count), higher(count);

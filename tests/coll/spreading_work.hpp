@@ -89,12 +89,12 @@ class spreading_work {
   }
 
  private:
-  [[nodiscard]] device& through() const noexcept { return members_.through(); }
+  [[nodiscard]] device& through() const noexcept { return members_.device(); }
 
   group members_;
   termination* counts_;
   pieces_left* left_;
-  counter done_{members_.through().runtime()};
+  counter done_{members_.device().runtime()};
   std::mutex guard_;
   std::minstd_rand random_;
   std::atomic<std::uint64_t> handled_{0};

@@ -87,7 +87,7 @@ TEST(termination_misuse, of_objects_of_another_runtime_is_refused) {
     runtime& other = *others[1 - rt.rank()].value();
     group all = rt.world();
     device strange{other, {.shared = true}};
-    EXPECT_EQ(code_of([&] { return termination{all, {.through = &strange}}.test(); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { return termination{all, {.device = &strange}}.test(); }), errc::invalid_argument);
     completion_queue ends{other};
     termination counts{all};
     EXPECT_EQ(code_of([&] { return counts.post(ends); }), errc::invalid_argument);

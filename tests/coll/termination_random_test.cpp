@@ -46,7 +46,7 @@ void carry_out(const plan& drawn, std::uint64_t seed) {
     device own{rt, {.shared = true}};
     const std::uint32_t colour = rt.rank() % drawn.groups;
     group members = all.split(colour);
-    termination counts{members, {.through = drawn.has_own_device ? &own : nullptr}};
+    termination counts{members, {.device = drawn.has_own_device ? &own : nullptr}};
     std::minstd_rand random{static_cast<std::uint32_t>(seed + rt.rank())};
     const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
     test::spreading_work work{members, counts, left[colour], below(1000)};

@@ -154,7 +154,7 @@ TEST(typed_collectives, take_callables_with_state) {
       const composed in_order{divisor};
       const std::array<map, 1> one{{{rt.rank() + 2U, rt.rank() + 1U}}};
       std::array<map, 1> chain{};
-      collective::allreduce(one, chain, reduction::by_ref<map>(in_order, false)).run(all);
+      collective::allreduce(one, chain, reduction::callable_ref<map>(in_order, false)).run(all);
       EXPECT_EQ(chain[0], in_order(in_order({2, 1}, {3, 2}), {4, 3}));
     }
   });
@@ -162,7 +162,7 @@ TEST(typed_collectives, take_callables_with_state) {
 
 template <class Callable>
 concept taken_by_ref = requires(Callable&& how) {
-  reduction::by_ref<std::uint64_t>(std::forward<Callable>(how));
+  reduction::callable_ref<std::uint64_t>(std::forward<Callable>(how));
 };
 static_assert(taken_by_ref<const modulo&> && taken_by_ref<modulo&>);
 static_assert(!taken_by_ref<modulo>, "a temporary ends before the collective");

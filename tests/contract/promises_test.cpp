@@ -35,7 +35,7 @@ class promise : public transport_fixture {
     EXPECT_EQ(done > 0, promised().copies);
     EXPECT_EQ(unavailable, tries - done);
     EXPECT_EQ(by.copies(peer).possible, promised().copies);
-    EXPECT_FALSE(by.copies(peer).how.empty());
+    EXPECT_FALSE(by.copies(peer).description.empty());
   }
 };
 

@@ -63,7 +63,7 @@ TEST_F(template_to_copy, delivers_and_copies_nothing_and_counts_nothing) {
   EXPECT_EQ(first->read_remote(job_.sender(), {&piece, 1}, {&piece, 1}), net::copy_result::unavailable);
   EXPECT_EQ(first->write_remote(job_.sender(), {&piece, 1}, {&piece, 1}), net::copy_result::unavailable);
   EXPECT_FALSE(to.copies(job_.sender()).possible);
-  EXPECT_FALSE(to.copies(job_.sender()).how.empty());
+  EXPECT_FALSE(to.copies(job_.sender()).description.empty());
   EXPECT_EQ(first->route_to(job_.sender()), nullptr);
   std::array<net::ended_peer, 2> ended;
   EXPECT_EQ(to.find_ended(ended), 0U);

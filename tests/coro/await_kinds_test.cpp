@@ -26,7 +26,7 @@ class awaited_messages {
 
   // Moves the bytes of `from` into each of the others.
   void run(const stored_message& from, stored_message& received, stored_message& probed, stored_message& got) {
-    device& dev = loop_.through();
+    device& dev = loop_.device();
     const post_send_options options{.tag = 2, .complete_at = completion_level::delivered, .allow_done = false};
     static_cast<void>(test::post(dev, [&] {
       return from.with_source([&](const auto& bytes) { return dev.post_send(0, bytes, sent_, options); });

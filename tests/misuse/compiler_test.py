@@ -70,7 +70,7 @@ REFUSED = {
     "dev.post_recv(1, std::vector<int>(5), local);": TEMPORARY,
     "dev.post_put(1, make(), at, local);": TEMPORARY,
     "dev.post_get(1, std::string(5, ' '), at, local);": TEMPORARY,
-    "dev.post_comm(direction::out, 1, make_const(), local);": TEMPORARY,
+    "dev.post_comm(direction::outgoing, 1, make_const(), local);": TEMPORARY,
     "dev.post_am(1, {1}, make_list(), local);": LIST,
     "dev.post_recv(1, std::array{buffer_ref{&word, 8}}, local);": LIST,
     "const const_buffer_list kept{std::array{const_buffer_ref{&word, 8}}};": LIST,
@@ -89,7 +89,7 @@ REFUSED = {
     "collective::allreduce(std::vector<int>(3), numbers);": TEMPORARY,
     "collective::allreduce(numbers, std::array<int, 3>{});": TEMPORARY,
     "collective::allreduce(numbers, numbers, adds_to{5});": "the callable has state and is a temporary",
-    "static_cast<void>(reduction::by_ref<int>(adds_to{5}));": DELETED,
+    "static_cast<void>(reduction::callable_ref<int>(adds_to{5}));": DELETED,
     "collective::allreduce(numbers, text);": ELEMENTS,
     "collective::scan({}, pairs, std::plus<>{});": CALLABLE,
     "collective::reduce(pairs, pairs);": CALLABLE,
@@ -154,7 +154,7 @@ RIGHT = """
   dev.post_put(1, numbers, at, local, {.signal = {5}});
   dev.post_put(1, numbers, at, local, {.signal = {{5}}});
   dev.post_get(1, numbers, at, local, {.signal = remote_completion{.id = 5}});
-  dev.post_comm(direction::in, 1, buffer_ref{numbers}, local);
+  dev.post_comm(direction::incoming, 1, buffer_ref{numbers}, local);
   dev.until_accepted([&] { return dev.post_send(1, numbers, local); });
   dev.wait(local, 1, {.timeout = std::chrono::seconds{1}});
   dev.wait(local, [] { return true; });
@@ -162,9 +162,9 @@ RIGHT = """
   io.send(1, numbers, {.tag = 5});
   static_cast<void>(collective::allreduce(numbers, numbers));
   static_cast<void>(collective::allreduce({}, std::span{numbers}.first(2), state));
-  static_cast<void>(collective::allreduce(numbers, numbers, reduction::by<int>()));
-  static_cast<void>(collective::scan({&word, 8}, {&word, 8}, reduction::by_ref<int>(state)));
-  static_cast<void>(collective::allreduce(numbers, pairs, reduction::by<int>()));
+  static_cast<void>(collective::allreduce(numbers, numbers, reduction::callable<int>()));
+  static_cast<void>(collective::scan({&word, 8}, {&word, 8}, reduction::callable_ref<int>(state)));
+  static_cast<void>(collective::allreduce(numbers, pairs, reduction::callable<int>()));
   static_cast<void>(collective::allreduce(std::span{&word, 1}, std::span{&word, 1}));
   static_cast<void>(collective::reduce(pairs, pairs, [](pair a, pair) { return a; }, 1));
   static_cast<void>(collective::reduce_scatter(numbers, std::span{numbers}.first(1)));
@@ -189,6 +189,21 @@ RIGHT = """
   const runtime other{{.packet_bytes = 4096}};
 """
 
+# Names of the last version: they compile, and the compiler says what to write.
+OLD = {
+    "static_cast<void>(loop.through());": r"use device\(\)",
+    "static_cast<void>(io.through());": r"use device\(\)",
+    "static_cast<void>(poller.through());": r"use device\(\)",
+    "static_cast<void>(all.through());": r"use device\(\)",
+    "static_cast<void>(all.is_one());": r"use is_valid\(\)",
+    "static_cast<void>(all.dup({.through = &dev, .name = 5}));": "",  # GCC says nothing
+    "const termination counts{all, {.through = &dev}};": "",
+    "static_cast<void>(reduction::by<int>(std::plus<>{}, false));": "use callable[^_]",
+    "static_cast<void>(reduction::by_ref<int>(state));": "use callable_ref",
+    "dev.post_comm(direction::out, 1, const_buffer_ref{numbers}, local);": "use outgoing",
+    "dev.post_comm(direction::in, 1, buffer_ref{numbers}, local);": "use incoming",
+}
+
 
 def compile_one(line):
     return subprocess.run([COMPILER, *FLAGS, "-x", "c++", "-"], input=f"{PROGRAM}{line}\n}}\n", stdout=subprocess.PIPE,
@@ -209,6 +224,14 @@ class Compiler(unittest.TestCase):
     def test_what_is_right_compiles(self):
         answer = compile_one(RIGHT)
         self.assertEqual(answer.returncode, 0, answer.stdout)
+
+    def test_old_names_compile_and_name_the_new_ones(self):
+        answer = compile_one("progress_thread poller{dev};\ngroup all = dev.runtime().world();\n" + "\n".join(OLD))
+        self.assertEqual(answer.returncode, 0, answer.stdout)
+        for line, words in OLD.items():
+            with self.subTest(line):
+                self.assertTrue(re.search(words, answer.stdout), answer.stdout)
+        self.assertGreaterEqual(answer.stdout.count("use device()"), 4)
 
 
 if __name__ == "__main__":

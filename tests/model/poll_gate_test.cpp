@@ -30,7 +30,7 @@ struct house {
   std::uint64_t thing = 0;   // the thing to withdraw
   char threads[3] = {};
 
-  gate_word::who name(int thread) const { return &threads[thread]; }
+  gate_word::entrant name(int thread) const { return &threads[thread]; }
 
   static void use(std::uint64_t& count) {
     std::uint64_t before = 0;

@@ -47,8 +47,8 @@ void exchange(weft::group& all, std::size_t count, std::uint32_t root) {
     const words theirs = given_words(member, count);
     blocks.insert(blocks.end(), theirs.begin(), theirs.end());
   }
-  const weft::reduction sum = weft::reduction::by<std::uint64_t>();
-  const weft::reduction first = weft::reduction::by<std::uint64_t>(first_of_two{}, false);
+  const weft::reduction sum = weft::reduction::callable<std::uint64_t>();
+  const weft::reduction first = weft::reduction::callable<std::uint64_t>(first_of_two{}, false);
 
   words bytes = all.rank() == root ? given_words(root, count) : words(count);
   run_twice(all, weft::collective::broadcast(bytes, root));

@@ -70,7 +70,7 @@ void count(weft::runtime& rt, const std::string& name, int restarts, bool locks_
 // A thread that waits may lock, to sleep; one that makes progress may not.
 void count_all(weft::group whole, const std::string& name, const weft::collective& which, int restarts) {
   weft::group all = whole.dup();
-  weft::device& dev = all.through();
+  weft::device& dev = all.device();
   weft::counter ended{dev.runtime()};
   weft::persistent_collective again = which.keep(all);
   const auto finish = [&](std::uint64_t before) {
@@ -128,10 +128,10 @@ int main() {
     rt.barrier();
     count_all(all, "barrier", weft::collective::barrier(), 100);
     count_all(all, "broadcast", weft::collective::broadcast({&mine, sizeof mine}), 100);
-    count_all(
-        all, "allreduce",
-        weft::collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, weft::reduction::by<std::uint64_t>()),
-        between_barriers * 2 + 2);
+    count_all(all, "allreduce",
+              weft::collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum},
+                                          weft::reduction::callable<std::uint64_t>()),
+              between_barriers * 2 + 2);
     rt.barrier();
   });
 }

@@ -146,7 +146,7 @@ class Prepositions(Checks):
     def test_prose_longer_names_and_elements_are_left_alone(self):
         text = ('#define of in\n// of in\n/* by\n at */\nauto a = "of in by", b = R"(of "in by)", c = \'"\'; int size_of, income;\n'
                 "int d = e.at(1) + f->at (2) + g.as<int>(); [[nodiscard]] h as() const; h at(std::uint64_t offset) const;\n"
-                '[[deprecated("say device")]] int& through() noexcept;\n')
+                '[[deprecated("say device")]] int& through() noexcept; enum { in [[deprecated("say i")]] = i };\n')
         self.assertEqual(tidy.prepositions.names(text).lines, {})
         self.assertEqual(tidy.prepositions.names("// a\n/* b\n*/ int at; int c = at(3);\n").lines, {3: ["at", "at"]})
 
@@ -184,6 +184,8 @@ class Members(Checks):
                         src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}  ~a();\n}};\n")
         refusal = "  template <class C = int>\n  int f(int, ...) = delete;  // says what to write\n"
         self.assertEqual(self.findings(src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}{refusal}}};\n"), [])
+        deprecated = '  [[deprecated("say f1")]] int f() const { return f1(); }\n  [[deprecated("say f1")]] int g() const;\n'
+        self.assertEqual(self.findings(src__base__a_hpp=f"class a {{\n{fields}{functions}{inner}{deprecated}}};\n"), [])
         self.assertEqual(self.findings(src__base__a_hpp=f"struct a {{\n{fields}}};\n"), [])
         self.assert_one("a has 17 fields, 16 allowed", src__base__a_hpp=f"struct a {{\n{fields}  std::map<int, int> m;\n}};\n")
         many = "".join(f"  int a{i}{{0}};\n" for i in range(40))

@@ -35,17 +35,17 @@ using least_located = reductions::located<double>;
 
 // Numbers whose sums are exact, as algorithms put brackets elsewhere.
 const std::array kinds{
-    element_kind{"sums of words", reduction::by<std::uint64_t>(),
+    element_kind{"sums of words", reduction::callable<std::uint64_t>(),
                  [](std::uint64_t from, std::byte* into) { store(from, into); }},
-    element_kind{"maps in order", reduction::by<std::uint64_t>(composed{}, false),
+    element_kind{"maps in order", reduction::callable<std::uint64_t>(composed{}, false),
                  [](std::uint64_t from, std::byte* into) { store(from | 1, into); }},
-    element_kind{"exclusive or of bytes", reduction::by<std::uint8_t>(std::bit_xor<std::uint8_t>{}),
+    element_kind{"exclusive or of bytes", reduction::callable<std::uint8_t>(std::bit_xor<std::uint8_t>{}),
                  [](std::uint64_t from, std::byte* into) { store(static_cast<std::uint8_t>(from >> 32), into); }},
-    element_kind{"the least of integers", reduction::by<std::int32_t>(reductions::min{}),
+    element_kind{"the least of integers", reduction::callable<std::int32_t>(reductions::min{}),
                  [](std::uint64_t from, std::byte* into) { store(static_cast<std::int32_t>(from >> 16), into); }},
-    element_kind{"sums of doubles", reduction::by<double>(),
+    element_kind{"sums of doubles", reduction::callable<double>(),
                  [](std::uint64_t from, std::byte* into) { store(static_cast<double>(from % 1000), into); }},
-    element_kind{"where the least double is", reduction::by<least_located>(reductions::min_located{}),
+    element_kind{"where the least double is", reduction::callable<least_located>(reductions::min_located{}),
                  [](std::uint64_t from, std::byte* into) {
                    store(least_located{static_cast<double>(from % 5), from >> 32}, into);
                  }},

@@ -46,7 +46,7 @@ class random_steps {
   };
   struct in_flight {
     in_flight(const exchange& drawn, const group& group_of)
-        : in{group_of}, side{drawn, in.rank()}, end{in.through().runtime()} {}
+        : in{group_of}, side{drawn, in.rank()}, end{in.device().runtime()} {}
 
     group in;
     member_side side;
@@ -58,7 +58,7 @@ class random_steps {
     const used_group& which = groups_[random_() % groups_.size()];
     const exchange drawn = any_exchange(random_, number, which.size);
     const unsigned form = random_() % 4, memories = random_() % 8;
-    if (!which.of.is_one()) return;
+    if (!which.of.is_valid()) return;
     group in = which.of;
     const collective_options options{.algorithm = drawn.algorithm};
     // A member's form and memory are its own.
@@ -80,7 +80,7 @@ class random_steps {
 
   void finish() {
     for (in_flight& each : flying_) {
-      if (!eventually(each.in.through(), [&] { return each.end.is_ready(); }))
+      if (!eventually(each.in.device(), [&] { return each.end.is_ready(); }))
         throw error{errc::transport_failed, "a collective has not ended for minutes"};
       const auto end = each.end.take();
       if (end && end->error() != errc::none) fault(each.side, each.in, name_of(end->error()));
@@ -116,7 +116,7 @@ std::vector<std::uint32_t> any_ranks(std::mt19937& random, std::uint32_t size) {
 // A group of these ranks, which a rank may not be in.
 group make_some(group& all, const std::vector<std::uint32_t>& ranks, device& through) {
   const bool is_in = std::find(ranks.begin(), ranks.end(), all.rank()) != ranks.end();
-  return is_in ? all.include(ranks, 0, {.through = &through}) : group{};
+  return is_in ? all.include(ranks, 0, {.device = &through}) : group{};
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::string run_random_collectives(runtime& rt, std::uint64_t seed, unsigned ste
     each_threads.push_back(std::make_unique<random_steps>(seed + 100 + i));
     const auto ranks = any_ranks(random, all.size());
     each_threads.back()->use(static_cast<std::uint32_t>(ranks.size()), make_some(all, ranks, *devices.back()));
-    each_threads.back()->use(all.size(), all.dup({.through = devices.back().get()}));
+    each_threads.back()->use(all.size(), all.dup({.device = devices.back().get()}));
   }
   std::vector<std::string> thrown(count);
   std::vector<std::thread> threads;

@@ -3,7 +3,7 @@
 kept number, which only falls.
 
 Functions, constructors and fields are members; types, constants and aliases inside a class are not, nor are deleted
-overloads for any arguments, which only tell the compiler's user what to write.
+overloads for any arguments, which only tell the compiler's user what to write, and deprecated names of the last version.
 """
 
 import re
@@ -20,7 +20,7 @@ HEAD = re.compile(r"\b(class|struct)\s+(?:alignas\([^)]*\)\s*|\[\[[^\]]*\]\]\s*)
                   r"(?::[^;{()]*)?\{")
 TYPE = re.compile(r"(?:template\s*<[^{]*>\s*)?(?:class|struct|union|enum)\b")
 ACCESS = re.compile(r"\b(?:public|private|protected):")
-NO_MEMBERS = ("using", "friend", "static_assert", "typedef", "class ", "struct ", "enum ", "union ")
+NO_MEMBERS = ("[[deprecated", "using", "friend", "static_assert", "typedef", "class ", "struct ", "enum ", "union ")
 REFUSAL = re.compile(r"\.\.\.\)\s*=\s*delete$")
 TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>")
 
@@ -58,7 +58,7 @@ def _members(body):
                 statement = ""
             elif ")" in re.sub(r"alignas\([^)]*\)|noexcept\([^)]*\)", "", head) and \
                     not body[at:].lstrip().startswith((";", ",")):
-                functions += 1
+                functions += not head.startswith("[[deprecated")
                 statement = ""
             else:
                 statement += "{}"  # the initializer of a field

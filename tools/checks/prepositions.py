@@ -19,7 +19,7 @@ PRODUCT = ("include/", "src/", "programs/", "apps/")
 NAMES = set("of in by as at on with through how who one than".split())
 # An element at an index, as the standard library has it, a view as another type; and names of the last version.
 ALLOWED = re.compile(r"(?:\.|->)\s*at\s*\(|\bas\s*<|\bas\(\) const|\bat\(std::(?:uint64_t|size_t) offset\b|"
-                     r"\[\[deprecated\([^\]]*\]\][^;{]*")
+                     r"\[\[deprecated\([^\]]*\]\][^;{=]*|\b\w+ \[\[deprecated\(")
 KEYWORDS = set("""alignas alignof and asm auto bool break case catch char class concept const const_cast consteval constexpr
 constinit continue co_await co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern
 false final float for friend goto if inline int long mutable namespace new noexcept not nullptr operator or override private

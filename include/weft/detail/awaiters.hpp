@@ -55,7 +55,7 @@ class posting : public suspension {
 
   /// Called when the operation is complete. **Threads**: the one that signals the completion. **Returns**: whether the
   /// coroutine is ready.
-  [[nodiscard]] bool complete(completion_record&& with) noexcept;
+  [[nodiscard]] bool complete(completion_record&& record) noexcept;
   /// Posts again after *retry*. **Returns**: false if the post answers *retry* again; true if the operation is under
   /// way, or the coroutine is in the ready queue.
   [[nodiscard]] bool post_again() noexcept;
@@ -107,8 +107,8 @@ class operation_awaiter : public posting {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     return begin();
   }
   completion_record await_resume() { return end(); }
@@ -126,7 +126,7 @@ class stoppable : public posting {
   stoppable(core::run_loop_state& loop, operation opcode, std::uint32_t peer, std::uint64_t tag,
             std::stop_token stop) noexcept;
 
-  bool abandon(ready_node& of) noexcept override;
+  bool abandon(ready_node& task_root) noexcept override;
   /// Tries again to cancel the operation, for the loop that holds it. **Returns**: false if that has to be repeated.
   /// After true the loop does not hold it any more: it is in the ready queue, will be put there, or was destroyed.
   [[nodiscard]] bool cancel_again() noexcept;
@@ -140,8 +140,8 @@ class stoppable : public posting {
 
  private:
   struct canceller {
-    void operator()() const noexcept { of->cancel(); }
-    stoppable* of;
+    void operator()() const noexcept { owner->cancel(); }
+    stoppable* owner;
   };
   void cancel() noexcept;
 
@@ -159,8 +159,8 @@ class stoppable_awaiter : public stoppable {
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     return begin();
   }
   completion_record await_resume() { return end(); }
@@ -201,7 +201,7 @@ template <class Options, class Call>
 struct post_call {
   status operator()(completion& local, void* context) {
     prepare(options, context);
-    return call(*through, local, options);
+    return call(*dev, local, options);
   }
   // The answers that the loop understands are *done*, *posted* and *retry*.
   static void prepare(Options& options, void* context) noexcept {
@@ -209,7 +209,7 @@ struct post_call {
     if constexpr (requires { options.allow_done; }) options.allow_done = true;
     if constexpr (requires { options.allow_retry; }) options.allow_retry = true;
   }
-  device* through;
+  device* dev;
   Options options;
   Call call;
 };
@@ -219,9 +219,9 @@ template <class Buffer, class Options, class Call>
 struct post_call_with {
   status operator()(completion& local, void* context) {
     post_call<Options, Call>::prepare(options, context);
-    return call(*through, buffer, local, options);
+    return call(*dev, buffer, local, options);
   }
-  device* through;
+  device* dev;
   Options options;
   Call call;
   Buffer buffer;
@@ -230,12 +230,12 @@ struct post_call_with {
 /// A condition that the loop tests in each `run_ready`, and a completion object whose signals may make it true.
 class watching : public suspension {
  public:
-  /// `on`: null if no object is signalled when the condition changes; then a waiting loop polls. `is_for_all`: if the
-  /// condition is false for one of the object's waiting coroutines, it is false for all behind it.
-  watching(core::run_loop_state& loop, const completion* on, bool is_for_all, std::stop_token stop) noexcept
-      : loop_{&loop}, on_{on}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
+  /// `object`: null if no object is signalled when the condition changes; then a waiting loop polls. `is_for_all`: if
+  /// the condition is false for one of the object's waiting coroutines, it is false for all behind it.
+  watching(core::run_loop_state& loop, const completion* object, bool is_for_all, std::stop_token stop) noexcept
+      : loop_{&loop}, object_{object}, stop_{std::move(stop)}, is_for_all_{is_for_all} {}
 
-  [[nodiscard]] const completion* on() const noexcept { return on_; }
+  [[nodiscard]] const completion* object() const noexcept { return object_; }
   [[nodiscard]] bool is_for_all() const noexcept { return is_for_all_; }
   [[nodiscard]] bool is_stopped() const noexcept { return is_abandoned || is_cancelled_ || stop_.stop_requested(); }
   /// Called by the loop: as a request of the stop token, if the wait can have one.
@@ -243,7 +243,7 @@ class watching : public suspension {
   /// Whether the condition is true. A wait for a record takes it here.
   [[nodiscard]] virtual bool is_met() noexcept = 0;
 
-  bool abandon(ready_node& of) noexcept override;
+  bool abandon(ready_node& task_root) noexcept override;
 
  protected:
   ~watching() = default;
@@ -258,7 +258,7 @@ class watching : public suspension {
   };
 
   core::run_loop_state* loop_;
-  const completion* on_;
+  const completion* object_;
   std::stop_token stop_;
   std::optional<std::stop_callback<look_request>> on_stop_;
   bool is_for_all_;
@@ -269,13 +269,13 @@ class watching : public suspension {
 template <class Result, class Ask>
 class watch_awaiter final : public watching {
  public:
-  watch_awaiter(core::run_loop_state& loop, const completion& on, bool is_for_all, std::stop_token stop, Ask ask)
-      : watching{loop, &on, is_for_all, std::move(stop)}, ask_{std::move(ask)} {}
+  watch_awaiter(core::run_loop_state& loop, const completion& object, bool is_for_all, std::stop_token stop, Ask ask)
+      : watching{loop, &object, is_for_all, std::move(stop)}, ask_{std::move(ask)} {}
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     begin();
   }
   [[nodiscard]] Result await_resume() noexcept {
@@ -299,8 +299,8 @@ class runtime_wait : public watching {
  public:
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     begin();
   }
   void await_resume() {
@@ -310,12 +310,12 @@ class runtime_wait : public watching {
   [[nodiscard]] bool is_met() noexcept final;
 
  protected:
-  runtime_wait(core::run_loop_state& loop, core::runtime_state& of);
+  runtime_wait(core::run_loop_state& loop, core::runtime_state& runtime);
   ~runtime_wait() = default;
   /// Whether the flush or barrier is complete. **Errors**: its errors.
   [[nodiscard]] virtual bool go_on() = 0;
 
-  core::runtime_state& of_;
+  core::runtime_state& runtime_;
 
  private:
   std::exception_ptr failure_;
@@ -324,8 +324,8 @@ class runtime_wait : public watching {
 class flush_awaiter final : public runtime_wait {
  public:
   /// Flushes the ranks from `first` to `end - 1`.
-  flush_awaiter(core::run_loop_state& loop, core::runtime_state& of, std::uint32_t first, std::uint32_t end)
-      : runtime_wait{loop, of}, next_{first}, end_{end} {}
+  flush_awaiter(core::run_loop_state& loop, core::runtime_state& runtime, std::uint32_t first, std::uint32_t end)
+      : runtime_wait{loop, runtime}, next_{first}, end_{end} {}
 
  private:
   [[nodiscard]] bool go_on() override;
@@ -336,7 +336,7 @@ class flush_awaiter final : public runtime_wait {
 
 class barrier_awaiter final : public runtime_wait {
  public:
-  barrier_awaiter(core::run_loop_state& loop, core::runtime_state& of) : runtime_wait{loop, of} {}
+  barrier_awaiter(core::run_loop_state& loop, core::runtime_state& runtime) : runtime_wait{loop, runtime} {}
 
  private:
   [[nodiscard]] bool go_on() override;
@@ -345,22 +345,22 @@ class barrier_awaiter final : public runtime_wait {
 /// The end of a hook, a registration, an engine or a device.
 class end_awaiter final : public watching {
  public:
-  /// `of` is null if there is nothing to end.
-  end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> of) noexcept;
+  /// `awaited` is null if there is nothing to end.
+  end_awaiter(core::run_loop_state& loop, std::unique_ptr<core::awaited_end> awaited) noexcept;
   ~end_awaiter();
-  [[nodiscard]] bool await_ready() const noexcept { return of_ == nullptr; }
+  [[nodiscard]] bool await_ready() const noexcept { return awaited_ == nullptr; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     begin();
   }
   void await_resume() noexcept {
-    if (of_ != nullptr) end();
+    if (awaited_ != nullptr) end();
   }
   [[nodiscard]] bool is_met() noexcept override;
 
  private:
-  std::unique_ptr<core::awaited_end> of_;
+  std::unique_ptr<core::awaited_end> awaited_;
 };
 
 /// Puts the coroutine at the end of a loop's ready queue.
@@ -369,8 +369,8 @@ class schedule_awaiter final : public suspension {
   explicit schedule_awaiter(core::run_loop_state& loop) noexcept : loop_{&loop} {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> by) {
-    suspend(by);
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    suspend(awaiting);
     begin();
   }
   void await_resume() noexcept { resumed(); }

@@ -35,9 +35,9 @@ inline void combine_elements(const Element* lower, const Element* higher, Elemen
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Element>(callable(lower[i], higher[i]));
 }
 
-/// As `combine_elements`, in one function for both arrays: compilers exchange the operands of an addition or a
-/// multiplication, each time as they like, and of two NaNs the processor takes the first one. So two ranks that combine
-/// the same elements get the same bits, whichever array they write.
+/// Combines as `combine_elements`, in one function for both arrays: compilers exchange the operands of an addition
+/// or a multiplication, each time as they like, and of two NaNs the processor takes the first one. So two ranks that
+/// combine the same elements get the same bits, whichever array they write.
 template <class Element, class Callable>
 [[gnu::noinline]] void combine_by_same_code(const Element* lower, const Element* higher, Element* out,
                                             std::size_t count, const Callable& callable) noexcept {

@@ -59,7 +59,7 @@ class laned_queue {
     // [own] no other thread uses the queue any more. Not `open_`, which a fork() may have met half changed.
     const std::uint32_t open = in_use_.load(std::memory_order_relaxed) & lanes_mask;
     for (std::uint32_t index = 1; index < open; ++index) {
-      lane& each = at(index);
+      lane& each = lane_at(index);
       each.~lane();
       support::release_zeroed(&each, sizeof(lane));
     }
@@ -108,7 +108,7 @@ class laned_queue {
     // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);
     for (std::uint32_t index = 0; index < (in_use & lanes_mask); ++index) {
-      if (!at(index).is_empty()) return false;
+      if (!lane_at(index).is_empty()) return false;
     }
     return (in_use & rest_in_use) == 0 || rest_.is_empty();
   }
@@ -121,7 +121,7 @@ class laned_queue {
     std::size_t out = rest_.approximate_size();
     // [laned_queue.in_use] acquire <- [laned_queue.open]: the lanes are made.
     const std::uint32_t in_use = in_use_.load(std::memory_order_acquire);
-    for (std::uint32_t index = 0; index < (in_use & lanes_mask); ++index) out += at(index).approximate_size();
+    for (std::uint32_t index = 0; index < (in_use & lanes_mask); ++index) out += lane_at(index).approximate_size();
     return out;
   }
 
@@ -184,10 +184,10 @@ class laned_queue {
       // [laned_queue.made] relaxed -> [laned_queue.at]: published by the number of open lanes.
       by_index_[open_++].store(made, std::memory_order_relaxed);
     }
-    return &at(taken_++);
+    return &lane_at(taken_++);
   }
 
-  [[nodiscard]] lane& at(std::uint32_t index) const noexcept {
+  [[nodiscard]] lane& lane_at(std::uint32_t index) const noexcept {
     // [laned_queue.at] relaxed <- [laned_queue.made], [laned_queue.first]: the number of open lanes carries the lane.
     lane* const out = by_index_[index].load(std::memory_order_relaxed);
     support::must_exist(out);
@@ -206,7 +206,7 @@ class laned_queue {
     const std::uint32_t count = open + ((in_use & rest_in_use) != 0 ? 1 : 0);
     std::uint32_t index = pops / own_pops_max % count;
     for (std::uint32_t looked = 0; looked < count; ++looked) {
-      if (index < open ? at(index).try_pop(record) : rest_.try_pop(record)) return true;
+      if (index < open ? lane_at(index).try_pop(record) : rest_.try_pop(record)) return true;
       if (++index == count) index = 0;
     }
     return false;

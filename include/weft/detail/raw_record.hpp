@@ -88,13 +88,15 @@ enum class payload_location : std::uint8_t {
   borrowed_of_kind,
 };
 
-[[nodiscard]] constexpr bool is_owned(payload_location at) noexcept {
-  return at == payload_location::owned || at == payload_location::owned_of_kind;
+[[nodiscard]] constexpr bool is_owned(payload_location location) noexcept {
+  return location == payload_location::owned || location == payload_location::owned_of_kind;
 }
-[[nodiscard]] constexpr bool is_borrowed(payload_location at) noexcept {
-  return at == payload_location::borrowed || at == payload_location::borrowed_of_kind;
+[[nodiscard]] constexpr bool is_borrowed(payload_location location) noexcept {
+  return location == payload_location::borrowed || location == payload_location::borrowed_of_kind;
 }
-[[nodiscard]] constexpr bool is_of_kind(payload_location at) noexcept { return at >= payload_location::owned_of_kind; }
+[[nodiscard]] constexpr bool is_of_kind(payload_location location) noexcept {
+  return location >= payload_location::owned_of_kind;
+}
 
 /// A record of 56 bytes, so that a queue's slot with its sequence number is one cache line.
 struct raw_record {
@@ -121,7 +123,7 @@ struct raw_record {
     std::memcpy(&out, payload, sizeof out);
     return out;
   }
-  void refer(const reference& in) noexcept { std::memcpy(payload, &in, sizeof in); }
+  void refer(const reference& target) noexcept { std::memcpy(payload, &target, sizeof target); }
 };
 static_assert(sizeof(raw_record) == 56 && sizeof(raw_record::reference) == inline_bytes_max);
 

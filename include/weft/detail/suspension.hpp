@@ -40,7 +40,7 @@ class waiting_point;
 
 /// The part of Weft's promises that says where the coroutine is suspended; null while Weft does not hold it.
 struct suspendable {
-  waiting_point* at = nullptr;
+  waiting_point* point = nullptr;
 };
 
 /// A point at which a coroutine of Weft's promises is suspended.
@@ -57,17 +57,17 @@ class waiting_point {
   template <class Promise>
   void hold(std::coroutine_handle<Promise> which) noexcept {
     if constexpr (std::derived_from<Promise, suspendable>) {
-      in_ = &which.promise();
-      in_->at = this;
+      promise_ = &which.promise();
+      promise_->point = this;
     }
   }
   /// The coroutine is resumed.
   void release() noexcept {
-    if (in_ != nullptr) in_->at = nullptr;
+    if (promise_ != nullptr) promise_->point = nullptr;
   }
 
  private:
-  suspendable* in_ = nullptr;  // null: a coroutine of another kind, or none
+  suspendable* promise_ = nullptr;  // null: a coroutine of another kind, or none
 };
 
 /// Ends the process: a rule was broken that no exception can report.
@@ -91,12 +91,12 @@ class suspension : public waiting_point, public ready_node {
   suspension(const suspension&) = delete;
   suspension& operator=(const suspension&) = delete;
 
-  bool abandon(ready_node& of) noexcept override {
+  bool abandon(ready_node& task_root) noexcept override {
     if (is_abandoned) return false;  // the coroutine is being destroyed
     // [await.hold] relaxed: the thread that drops the task holds it meanwhile, until [await.holders].
-    of.holders.fetch_add(1, std::memory_order_relaxed);
+    task_root.holders.fetch_add(1, std::memory_order_relaxed);
     is_abandoned = true;
-    root = &of;
+    root = &task_root;
     return true;
   }
 

@@ -54,7 +54,7 @@ class unbounded_queue {
         segment_bytes_(round_up(sizeof(segment) + slot_count_ * sizeof(slot))) {
     const std::uint32_t index = take_segment();
     if (index == no_segment) throw std::bad_alloc();
-    segment& only = at(index);
+    segment& only = segment_at(index);
     // [unbounded_queue.construct] relaxed -> [unbounded_queue.construct]: alone.
     only.head.store(pack(1, 0), std::memory_order_relaxed);
     // [unbounded_queue.construct] relaxed -> [unbounded_queue.construct]: alone.
@@ -80,7 +80,7 @@ class unbounded_queue {
     for (;;) {
       // [unbounded_queue.last] acquire <- [unbounded_queue.advance]: the segment is set up and was opened.
       const std::uint64_t last = last_.load(std::memory_order_acquire);
-      segment& target = at(low(last));
+      segment& target = segment_at(low(last));
       // [unbounded_queue.look] relaxed <- [unbounded_queue.ticket]: spares closed segments most fetch-and-adds.
       std::uint64_t ticket = target.tail.load(std::memory_order_relaxed);
       if (low(ticket) < slot_count_) {
@@ -105,7 +105,7 @@ class unbounded_queue {
     for (;;) {
       // [unbounded_queue.first] acquire <- [unbounded_queue.leave]: the segment's head is that of this incarnation.
       const std::uint64_t first = first_.load(std::memory_order_acquire);
-      segment& source = at(low(first));
+      segment& source = segment_at(low(first));
       // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: at the end of the segment it collects the claims.
       std::uint64_t position = source.head.load(std::memory_order_acquire);
       while (incarnation(position) == incarnation(first) && low(position) < slot_count_) {
@@ -140,7 +140,7 @@ class unbounded_queue {
       finding found = look_into(low(first), incarnation(first));
       if (found == finding::all_claimed) {
         // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: as in `append_after`.
-        const std::uint64_t next = at(low(first)).next.load(std::memory_order_acquire);
+        const std::uint64_t next = segment_at(low(first)).next.load(std::memory_order_acquire);
         if (incarnation(next) != incarnation(first)) continue;
         if (low(next) == no_segment) return true;
         found = look_into(low(next), incarnation(first) + 1);
@@ -195,7 +195,7 @@ class unbounded_queue {
 
   /// What is at the front of a segment in the incarnation `service`.
   finding look_into(std::uint32_t index, std::uint64_t service) const noexcept {
-    segment& source = at(index);
+    segment& source = segment_at(index);
     for (;;) {
       // [unbounded_queue.front] acquire <- [unbounded_queue.claim]: carries a newer `first_` if consumers have moved
       // on.
@@ -209,7 +209,7 @@ class unbounded_queue {
     }
   }
 
-  segment& at(std::uint32_t index) const noexcept {
+  segment& segment_at(std::uint32_t index) const noexcept {
     const auto block = static_cast<std::uint32_t>(std::bit_width(index + 1)) - 1;
     // [unbounded_queue.at] relaxed <- [unbounded_queue.block]: a thread that has a segment's index has seen its block.
     std::byte* base = static_cast<std::byte*>(blocks_[block].load(std::memory_order_relaxed));
@@ -221,7 +221,7 @@ class unbounded_queue {
 
   /// The segment of `last` is closed: makes sure that it has a successor, and that `last_` moves there.
   bool append_after(std::uint64_t last) noexcept {
-    segment& closed = at(low(last));
+    segment& closed = segment_at(low(last));
     // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: the segment behind it is free and closed.
     std::uint64_t next = closed.next.load(std::memory_order_acquire);
     if (next == pack(incarnation(last), no_segment)) {
@@ -245,7 +245,7 @@ class unbounded_queue {
   /// that.
   void advance_last(std::uint64_t last, std::uint32_t successor) noexcept {
     const std::uint64_t service = incarnation(last) + 1;
-    segment& opened = at(successor);
+    segment& opened = segment_at(successor);
     raise(opened.head, pack(service, 0));
     raise(opened.next, pack(service, no_segment));
     raise(opened.tail, pack(service, 0));
@@ -268,7 +268,7 @@ class unbounded_queue {
 
   /// All records in the segment of `first` are claimed: false if no other follows, else `first_` moves on.
   bool leave(std::uint64_t first) noexcept {
-    segment& empty = at(low(first));
+    segment& empty = segment_at(low(first));
     // [unbounded_queue.successor] acquire <- [unbounded_queue.link]: as in `append_after`.
     const std::uint64_t next = empty.next.load(std::memory_order_acquire);
     if (incarnation(next) != incarnation(first)) return true;
@@ -286,7 +286,7 @@ class unbounded_queue {
 
   // A stack of unused segments; the upper bits of its top count changes, so that a top never comes back.
   void give_segment(std::uint32_t index) noexcept {
-    segment& unused = at(index);
+    segment& unused = segment_at(index);
     // [unbounded_queue.free_top] relaxed <- [unbounded_queue.give]: the exchange checks it.
     std::uint64_t top = free_.load(std::memory_order_relaxed);
     do {
@@ -304,7 +304,7 @@ class unbounded_queue {
     std::uint64_t top = free_.load(std::memory_order_acquire);
     while (low(top) != 0) {
       // [unbounded_queue.beneath] relaxed <- [unbounded_queue.below]: only right if the exchange succeeds.
-      const std::uint64_t below = at(low(top) - 1).free_next.load(std::memory_order_relaxed);
+      const std::uint64_t below = segment_at(low(top) - 1).free_next.load(std::memory_order_relaxed);
       // [unbounded_queue.take] acquire <- [unbounded_queue.give]: after its last use. Changes the word
       // that [unbounded_queue.free_top] reads.
       if (free_.compare_exchange_weak(top, pack(incarnation(top) + 1, low(below)), std::memory_order_acquire,
@@ -325,7 +325,7 @@ class unbounded_queue {
     } while (!made_.compare_exchange_weak(made, made + 1, std::memory_order_relaxed, std::memory_order_relaxed));
     const auto index = static_cast<std::uint32_t>(made);
     // [unbounded_queue.closed] relaxed -> [unbounded_queue.before]: published by the link; zero would mean open.
-    at(index).tail.store(pack(0, slot_count_), std::memory_order_relaxed);
+    segment_at(index).tail.store(pack(0, slot_count_), std::memory_order_relaxed);
     return index;
   }
 

@@ -23,8 +23,8 @@ class work_counts {
  public:
   void add_begun(std::uint64_t pieces) noexcept {
     const std::uint32_t slot = this_thread_slot();
-    if (slot < by_.size()) [[likely]] {
-      std::atomic<std::uint64_t>& mine = by_[slot].begun;
+    if (slot < by_thread_.size()) [[likely]] {
+      std::atomic<std::uint64_t>& mine = by_thread_[slot].begun;
       // [work.begun_own] relaxed: it happens before the end of this piece is counted, by the message that carries it.
       mine.store(mine.load(std::memory_order_relaxed) + pieces, std::memory_order_relaxed);
     } else {
@@ -35,8 +35,8 @@ class work_counts {
 
   void add_done(std::uint64_t pieces) noexcept {
     const std::uint32_t slot = this_thread_slot();
-    if (slot < by_.size()) [[likely]] {
-      std::atomic<std::uint64_t>& mine = by_[slot].done;
+    if (slot < by_thread_.size()) [[likely]] {
+      std::atomic<std::uint64_t>& mine = by_thread_[slot].done;
       // [work.done_own] release -> [work.sum_done]: the begin of this piece, and of all pieces that it caused.
       mine.store(mine.load(std::memory_order_relaxed) + pieces, std::memory_order_release);
     } else {
@@ -49,7 +49,7 @@ class work_counts {
     // [work.sum_begun] relaxed: counts that it has to include happened before, by [work.sum_done] of an earlier wave.
     std::uint64_t out = by_others_.begun.load(std::memory_order_relaxed);
     // [work.sum_begun] relaxed: counts that it has to include happened before, by [work.sum_done] of an earlier wave.
-    for (const line& each : by_) out += each.begun.load(std::memory_order_relaxed);
+    for (const line& each : by_thread_) out += each.begun.load(std::memory_order_relaxed);
     return out;
   }
 
@@ -57,7 +57,7 @@ class work_counts {
     // [work.sum_done] acquire <- [work.done], [work.done_own]: pieces begun before.
     std::uint64_t out = by_others_.done.load(std::memory_order_acquire);
     // [work.sum_done] acquire <- [work.done], [work.done_own]: pieces begun before.
-    for (const line& each : by_) out += each.done.load(std::memory_order_acquire);
+    for (const line& each : by_thread_) out += each.done.load(std::memory_order_acquire);
     return out;
   }
 
@@ -67,7 +67,7 @@ class work_counts {
     std::atomic<std::uint64_t> done{0};
   };
 
-  std::array<line, 8> by_{};  // thread slot
+  std::array<line, 8> by_thread_{};  // index: thread slot
   line by_others_;
 };
 

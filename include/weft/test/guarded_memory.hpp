@@ -56,8 +56,8 @@ class guarded_memory {
   void read(std::size_t offset, std::span<std::byte> to) const;
 
   /// Bytes that the library has copied into the memory up to now, and out of it.
-  [[nodiscard]] std::uint64_t copied_in() const noexcept { return in_.load(std::memory_order_relaxed); }    // [stat]
-  [[nodiscard]] std::uint64_t copied_out() const noexcept { return out_.load(std::memory_order_relaxed); }  // [stat]
+  [[nodiscard]] std::uint64_t copied_in() const noexcept { return taken_.load(std::memory_order_relaxed); }   // [stat]
+  [[nodiscard]] std::uint64_t copied_out() const noexcept { return given_.load(std::memory_order_relaxed); }  // [stat]
 
  private:
   // The two views. They are made before the kind, and unmapped after its end.
@@ -72,9 +72,9 @@ class guarded_memory {
     std::byte* open = nullptr;
   };
 
-  static std::size_t copy_out(const weft::memory& of, const void* address, std::uint64_t offset, std::byte* to,
+  static std::size_t copy_out(const weft::memory& memory, const void* address, std::uint64_t offset, std::byte* to,
                               std::size_t bytes);
-  static std::size_t copy_in(const weft::memory& of, void* address, std::uint64_t offset, const std::byte* from,
+  static std::size_t copy_in(const weft::memory& memory, void* address, std::uint64_t offset, const std::byte* from,
                              std::size_t bytes);
   static bool contains(void* context, const void* address, std::size_t bytes) noexcept;
 
@@ -85,8 +85,8 @@ class guarded_memory {
   two_views pages_;
   memory_kind kind_;
   weft::memory memory_;
-  std::atomic<std::uint64_t> in_{0};
-  std::atomic<std::uint64_t> out_{0};
+  std::atomic<std::uint64_t> taken_{0};
+  std::atomic<std::uint64_t> given_{0};
 };
 
 }  // namespace weft::test

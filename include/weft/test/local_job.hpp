@@ -32,12 +32,12 @@ class local_job {
   /// one that has thrown waits for ever, so bodies bound their waits.
   void run(const std::function<void(runtime&)>& body) const;
 
-  /// Collectives of groups that `of` makes from now on take the ranks to share cores, or to have cores of their own,
+  /// Collectives of groups that `rt` makes from now on take the ranks to share cores, or to have cores of their own,
   /// whatever this machine has: their rules depend on that. All ranks call it with one value.
-  static void assume_beyond_processors(runtime& of, bool are_beyond) noexcept;
+  static void assume_beyond_processors(runtime& rt, bool are_beyond) noexcept;
 
   /// The state of a runtime, for tests of the library's internals.
-  [[nodiscard]] static core::runtime_state& state_of(runtime& of) noexcept { return *of.state_; }
+  [[nodiscard]] static core::runtime_state& state_of(runtime& rt) noexcept { return *rt.state_; }
 
  private:
   std::uint32_t ranks_;

@@ -39,7 +39,7 @@ class collective_calls {
   }
 
  private:
-  static constexpr reduction sums = reduction::by<double>(std::plus<>{});
+  static constexpr reduction sums = reduction::callable<double>(std::plus<>{});
 
   [[nodiscard]] std::size_t in_all() const noexcept { return measured_.bytes * group_.size(); }
   [[nodiscard]] buffer_ref out(std::size_t bytes) const noexcept { return {out_[0].data(), bytes}; }

@@ -39,7 +39,7 @@ std::vector<measured_reduction> all_reductions() {
   const std::vector<reducing_loop> loops = vectorized_loops();
   std::vector<measured_reduction> out;
   each_reduction([&]<class Element, class Callable>(const std::string& name) {
-    out.push_back({name, reduction::by<Element>(Callable{}), loops[out.size()], fill_with_ones<Element>});
+    out.push_back({name, reduction::callable<Element>(Callable{}), loops[out.size()], fill_with_ones<Element>});
   });
   return out;
 }

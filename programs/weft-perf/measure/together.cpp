@@ -68,7 +68,7 @@ class groups_of_threads {
       if (measured.threads > 1) {
         devices_.push_back(std::make_unique<weft::device>(all.runtime(), device_options{.shared = true}));
       }
-      group own = measured.threads > 1 ? world_.dup({.through = devices_.back().get()}) : world_;
+      group own = measured.threads > 1 ? world_.dup({.device = devices_.back().get()}) : world_;
       calls_.push_back(std::make_unique<collective_calls>(all.runtime(), std::move(own), measured));
     }
   }

@@ -33,7 +33,8 @@ struct split_request {
 // A step behind a receive is posted by the thread that took its message, on any device. In a runtime whose default
 // device is one thread's own, one thread at a time does all of that.
 device& device_of(const group_options& options, device& standard, const weft::runtime& runtime) {
-  device& out = options.through != nullptr ? *options.through : standard;
+  device* const named = named_device(options);
+  device& out = named != nullptr ? *named : standard;
   if (&out.runtime() != &runtime)
     throw error{errc::invalid_argument, "a group: its device was made from another runtime"};
   if (!out.is_shared() && out.runtime().default_device().is_shared()) {
@@ -193,7 +194,7 @@ const group_state& named(const std::shared_ptr<group_state>& group, const char* 
 
 // A misuse in functions that can't throw ends the process.
 const group_state& asked(const std::shared_ptr<group_state>& group) noexcept {
-  if (group == nullptr) base::misuse("a group that is none was asked: is_one() says whether it names a group");
+  if (group == nullptr) base::misuse("a group that is none was asked: is_valid() says whether it names a group");
   return *group;
 }
 
@@ -220,7 +221,7 @@ group runtime::world() { return group{coll::group_store::instance(*this).world()
 
 std::uint32_t group::size() const noexcept { return coll::asked(state_).size(); }
 std::uint32_t group::rank() const noexcept { return coll::asked(state_).rank(); }
-device& group::through() const noexcept { return coll::asked(state_).device(); }
+weft::device& group::device() const noexcept { return coll::asked(state_).device(); }
 
 std::uint32_t group::world_rank(std::uint32_t member) const {
   static_cast<void>(coll::named(state_, "world_rank"));
@@ -293,7 +294,7 @@ group group::include(std::span<const std::uint32_t> members, std::uint32_t tag, 
   std::vector<std::uint32_t> ranks;
   for (const std::uint32_t each : members) ranks.push_back(world_rank(each));
   return make_group(state.runtime(), ranks, tag,
-                    {.through = &coll::device_of(options, state.device(), state.runtime()), .name = options.name});
+                    {.device = &coll::device_of(options, state.device(), state.runtime()), .name = options.name});
 }
 
 }  // namespace weft

@@ -34,6 +34,15 @@ struct group_settings {
   std::uint32_t polls_before_wait;  // messages of members on other cores arrive within some calls of progress
 };
 
+/// The device that options of a group or a termination name, also by the name that it had before; null: none.
+template <class Options>
+[[nodiscard]] device* named_device(const Options& options) noexcept {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return options.device != nullptr ? options.device : options.through;
+#pragma GCC diagnostic pop
+}
+
 class group_state {
  public:
   /// `members`: ranks of the job; empty for all of them. `names`: of this rank; null for a name of the library's own.

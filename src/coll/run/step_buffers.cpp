@@ -53,13 +53,14 @@ void require(bool copied) {
 }  // namespace
 
 bool step_buffers::named_part::copy_out(std::uint64_t from, std::byte* to, std::size_t bytes) const noexcept {
-  if (buffer.memory != nullptr) return memory_copies::out(*buffer.memory, buffer.address, offset + from, to, bytes);
+  if (buffer.memory != nullptr)
+    return memory_copies::copy_out(*buffer.memory, buffer.address, offset + from, to, bytes);
   std::memcpy(to, buffer.address + offset + from, bytes);
   return true;
 }
 
 bool step_buffers::named_part::copy_in(std::uint64_t to, const std::byte* from, std::size_t bytes) const noexcept {
-  if (buffer.memory != nullptr) return memory_copies::in(*buffer.memory, buffer.address, offset + to, from, bytes);
+  if (buffer.memory != nullptr) return memory_copies::copy_in(*buffer.memory, buffer.address, offset + to, from, bytes);
   std::memcpy(buffer.address + offset + to, from, bytes);
   return true;
 }

@@ -21,6 +21,7 @@
 #include "base/callback_scope.hpp"
 #include "base/counted.hpp"
 #include "base/misuse.hpp"
+#include "coll/group/group_state.hpp"
 #include "coll/termination/wave_gate.hpp"
 #include "coll/termination/waves.hpp"
 #include "weft/collectives.hpp"
@@ -52,14 +53,14 @@ class termination_state {
       : group_{std::move(own)},
         counts_{&counts},
         judge_{group_.size()},
-        end_{group_.through()},
-        wave_ended_{group_.through().runtime(),
+        end_{group_.device()},
+        wave_ended_{group_.device().runtime(),
                     [this](completion_record&& record) {
                       // A truncated message is of a member that has failed (failed_message.hpp).
                       wave_error_ = record.error() == errc::truncated ? errc::peer_failed : record.error();
                       drive(event::wave_ended);
                     }},
-        asked_{group_.through().runtime()} {
+        asked_{group_.device().runtime()} {
     end_.add([this] {
       if (failure_) throw error{*failure_};
     });
@@ -105,13 +106,13 @@ class termination_state {
   bool wait(const wait_options& options) {
     ask();
     stop_holding();
-    return group_.through().wait(asked_, options) && conclude();
+    return group_.device().wait(asked_, options) && conclude();
   }
 
   bool test() {
     ask();
     stop_holding();
-    group_.through().progress();
+    group_.device().progress();
     if (asked_.is_ready()) return conclude();
     is_holding_ = true;
     gate_.begin();
@@ -210,7 +211,7 @@ class termination_state {
     if (left < 0) failure_.emplace(miscount(counts_->done(), counts_->begun()));
     if (left <= 0) return end();
     or_fail([this] {
-      hook_ = group_.through().add_hook([this] {
+      hook_ = group_.device().add_hook([this] {
         if (pieces_left() > 0) return hook_answer::no_progress;
         drive(event::wave_ended);
         return hook_answer::done;
@@ -256,7 +257,7 @@ class termination_state {
 }  // namespace coll
 
 termination::termination(group& over, const termination_options& options)
-    : state_{std::make_unique<coll::termination_state>(over.dup({.through = options.through}), counts_)} {}
+    : state_{std::make_unique<coll::termination_state>(over.dup({.device = coll::named_device(options)}), counts_)} {}
 
 termination::~termination() = default;
 

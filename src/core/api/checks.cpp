@@ -87,9 +87,9 @@ void refuse_foreign_engine(const char* call, std::uint32_t id) {
                           call, id)};
 }
 
-void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
+void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& target,
                    std::uint64_t bytes) {
-  const remote_region& region = at.region;
+  const remote_region& region = target.region;
   if (region.name == 0 || region.job != job) {
     throw error{errc::region_refused, fmt::format("{}: the handle is not of a region of this job{}", call,
                                                   region.name == 0 ? " (it is empty)" : "")};
@@ -100,7 +100,7 @@ void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, cons
   }
   throw error{errc::region_refused, fmt::format("{}: {} bytes at offset {} reach beyond the {} bytes of the region of "
                                                 "rank {}",
-                                                call, bytes, at.offset, region.bytes, peer)};
+                                                call, bytes, target.offset, region.bytes, peer)};
 }
 
 void refuse_withdrawn(const char* call, std::uint32_t rank) {

@@ -25,8 +25,8 @@ void check_buffer(const char* call, std::uint32_t peer, runtime_state& state, co
   if (!bytes.has_kinds() && !kinds.knows_addresses()) [[likely]]
     return;
   refused_memory found;
-  const auto look = [&](const memory* in, const void* address, std::uint64_t size) {
-    found = kinds.check(in, address, size);
+  const auto look = [&](const memory* memory, const void* address, std::uint64_t size) {
+    found = kinds.check(memory, address, size);
     return found.why == memory_refusal::none;
   };
   if (!bytes.each_buffer(look)) refuse_memory(call, peer, found);
@@ -58,13 +58,13 @@ inline void check_policy(const char* call, const engine_state& engine, match_pol
     refuse_policy(call, engine, policy);
 }
 
-/// That `bytes` bytes from `at` on are of a region of rank `peer`.
-inline void check_region(const runtime_state& state, const char* call, std::uint32_t peer, const remote_buffer& at,
+/// That `bytes` bytes from `target` on are of a region of rank `peer`.
+inline void check_region(const runtime_state& state, const char* call, std::uint32_t peer, const remote_buffer& target,
                          std::uint64_t bytes) {
-  const remote_region& region = at.region;
-  if (region.job != state.job().number() || region.rank != peer || region.name == 0 || at.offset > region.bytes ||
-      bytes > region.bytes - at.offset) [[unlikely]] {
-    refuse_region(state.job().number(), call, peer, at, bytes);
+  const remote_region& region = target.region;
+  if (region.job != state.job().number() || region.rank != peer || region.name == 0 || target.offset > region.bytes ||
+      bytes > region.bytes - target.offset) [[unlikely]] {
+    refuse_region(state.job().number(), call, peer, target, bytes);
   }
 }
 

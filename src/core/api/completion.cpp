@@ -32,7 +32,7 @@ void completion::end_signals(void (*make_room)(completion& full)) noexcept {
 // A device of another runtime runs its own callbacks, in which the program has called this object's `signal`.
 device& completion::signalling_device() const noexcept {
   const core::running_callback* const inside = core::running_callback::innermost();
-  if (inside != nullptr && &inside->by().runtime() == runtime_->state_.get()) return inside->by().interface();
+  if (inside != nullptr && &inside->device().runtime() == runtime_->state_.get()) return inside->device().interface();
   return runtime_->default_device();
 }
 
@@ -48,7 +48,7 @@ void completion::function_threw() noexcept {
 void completion::signalled(weft::runtime& owner, const completion* object) noexcept { owner.state_->signalled(object); }
 
 void completion::count_first(signal_count& which) noexcept {
-  if (detail::this_thread_slot() < which.by.size()) {
+  if (detail::this_thread_slot() < which.by_thread.size()) {
     count_in_own_word(which);
   } else {
     // [completion.count_first] release -> [completion.sum]: the promise before it, and the signal's writes; threads
@@ -59,9 +59,9 @@ void completion::count_first(signal_count& which) noexcept {
 
 void completion::count_back(signal_count& which) noexcept {
   const std::uint32_t slot = detail::this_thread_slot();
-  if (slot < which.by.size()) {
+  if (slot < which.by_thread.size()) {
     // [completion.count_back] release -> [completion.sum]: promises that the thread has counted before.
-    which.by[slot].store(which.by[slot].load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    which.by_thread[slot].store(which.by_thread[slot].load(std::memory_order_relaxed) - 1, std::memory_order_release);
   } else {
     // [completion.count_back] release -> [completion.sum]: promises that threads have counted before in the shared
     // word.

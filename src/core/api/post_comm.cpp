@@ -7,11 +7,11 @@ namespace weft {
 namespace {
 
 template <class Out, class In>
-Out options_from(const In& in) {
+Out options_from(const In& given) {
   Out out;
-  out.tag = in.tag;
-  out.context = in.context;
-  out.allow_retry = in.allow_retry;
+  out.tag = given.tag;
+  out.context = given.context;
+  out.allow_retry = given.allow_retry;
   return out;
 }
 
@@ -19,7 +19,7 @@ Out options_from(const In& in) {
 
 status device::post_comm(direction data_direction, std::uint32_t peer, const_buffer_ref bytes, completion& local,
                          const post_comm_options& options) {
-  if (data_direction == direction::in) {
+  if (data_direction == direction::incoming) {
     throw error{errc::invalid_argument, "post_comm: what comes in needs memory that can be written"};
   }
   if (options.remote) {
@@ -51,7 +51,7 @@ status device::post_comm(direction data_direction, std::uint32_t peer, const_buf
 
 status device::post_comm(direction data_direction, std::uint32_t peer, buffer_ref buffer, completion& local,
                          const post_comm_options& options) {
-  if (data_direction == direction::out)
+  if (data_direction == direction::outgoing)
     return post_comm(data_direction, peer, const_buffer_ref{buffer}, local, options);
   if (options.remote) {
     auto out = options_from<post_get_options>(options);

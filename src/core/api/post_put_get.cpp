@@ -15,46 +15,42 @@ namespace {
 using core::source_payload;
 using core::target_payload;
 
-status post_put_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
-                   const source_payload& bytes, const remote_buffer& to, completion& local,
-                   const post_put_options& options) {
+status post_put_of(core::device_state& dev, core::runtime_state& state, std::uint32_t peer, const source_payload& bytes,
+                   const remote_buffer& to, completion& local, const post_put_options& options) {
   core::check_buffer_and_rank("post_put", peer, state, bytes);
   core::check_region(state, "post_put", peer, to, bytes.bytes());
-  return core::one_sided_origin::post_transfer(through,
-                                               {.opcode = operation::put,
-                                                .peer = peer,
-                                                .at = to,
-                                                .bytes = bytes.bytes(),
-                                                .local = &local,
-                                                .context = options.context,
-                                                .device = options.device,
-                                                .signal = core::checked_signal("post_put", peer, options.signal),
-                                                .tag = options.tag,
-                                                .delivered = options.complete_at == completion_level::delivered,
-                                                .allow_done = options.allow_done,
-                                                .allow_retry = options.allow_retry,
-                                                .source = bytes});
+  return core::one_sided_origin::post_transfer(dev, {.opcode = operation::put,
+                                                     .peer = peer,
+                                                     .remote = to,
+                                                     .bytes = bytes.bytes(),
+                                                     .local = &local,
+                                                     .context = options.context,
+                                                     .device = options.device,
+                                                     .signal = core::checked_signal("post_put", peer, options.signal),
+                                                     .tag = options.tag,
+                                                     .delivered = options.complete_at == completion_level::delivered,
+                                                     .allow_done = options.allow_done,
+                                                     .allow_retry = options.allow_retry,
+                                                     .source = bytes});
 }
 
-status post_get_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
-                   const target_payload& into, const remote_buffer& from, completion& local,
-                   const post_get_options& options) {
+status post_get_of(core::device_state& dev, core::runtime_state& state, std::uint32_t peer, const target_payload& into,
+                   const remote_buffer& from, completion& local, const post_get_options& options) {
   core::check_buffer_and_rank("post_get", peer, state, into);
   core::check_region(state, "post_get", peer, from, into.bytes());
-  return core::one_sided_origin::post_transfer(through,
-                                               {.opcode = operation::get,
-                                                .peer = peer,
-                                                .at = from,
-                                                .bytes = into.bytes(),
-                                                .local = &local,
-                                                .context = options.context,
-                                                .device = options.device,
-                                                .signal = core::checked_signal("post_get", peer, options.signal),
-                                                .tag = options.tag,
-                                                .delivered = true,
-                                                .allow_done = options.allow_done,
-                                                .allow_retry = options.allow_retry,
-                                                .into = into});
+  return core::one_sided_origin::post_transfer(dev, {.opcode = operation::get,
+                                                     .peer = peer,
+                                                     .remote = from,
+                                                     .bytes = into.bytes(),
+                                                     .local = &local,
+                                                     .context = options.context,
+                                                     .device = options.device,
+                                                     .signal = core::checked_signal("post_get", peer, options.signal),
+                                                     .tag = options.tag,
+                                                     .delivered = true,
+                                                     .allow_done = options.allow_done,
+                                                     .allow_retry = options.allow_retry,
+                                                     .into = into});
 }
 
 }  // namespace
@@ -71,10 +67,10 @@ status device::post_put(std::uint32_t peer, const_buffer_list bytes, const remot
   return post_put_of(*state_, *runtime_->state_, peer, source_payload{bytes}, to, local, options);
 }
 
-status detail::slow_post_get(core::device_state& through, std::uint32_t peer, buffer_ref buffer,
-                             const remote_buffer& from, completion& local, const post_get_options& options) {
-  through.runtime().objects().check("post_get", local);
-  return post_get_of(through, through.runtime(), peer, buffer, from, local, options);
+status detail::slow_post_get(core::device_state& dev, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
+                             completion& local, const post_get_options& options) {
+  dev.runtime().objects().check("post_get", local);
+  return post_get_of(dev, dev.runtime(), peer, buffer, from, local, options);
 }
 
 status device::post_get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, completion& local,
@@ -83,7 +79,7 @@ status device::post_get(std::uint32_t peer, buffer_list buffer, const remote_buf
   return post_get_of(*state_, *runtime_->state_, peer, target_payload{buffer}, from, local, options);
 }
 
-status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& at,
+status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request& request, const remote_buffer& target,
                                 completion& local, const detail::post_atomic_word_options& options) {
   runtime_->state_->objects().check("post_atomic", local);
   if (peer >= state_->rank_count()) core::refuse_rank("post_atomic", peer, state_->rank_count());
@@ -91,11 +87,11 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
     throw error{errc::invalid_argument, fmt::format("post_atomic to rank {}: there is no atomic operation {}", peer,
                                                     static_cast<unsigned>(request.op))};
   }
-  core::check_region(*runtime_->state_, "post_atomic", peer, at, request.bytes);
-  if (at.offset % request.bytes != 0) {
+  core::check_region(*runtime_->state_, "post_atomic", peer, target, request.bytes);
+  if (target.offset % request.bytes != 0) {
     throw error{errc::invalid_argument,
                 fmt::format("post_atomic to rank {}: offset {} is not a multiple of the word's {} bytes", peer,
-                            at.offset, request.bytes)};
+                            target.offset, request.bytes)};
   }
   const target_payload result =
       request.result != nullptr ? target_payload{buffer_ref{request.result, request.bytes}} : target_payload{};
@@ -103,7 +99,7 @@ status device::post_atomic_word(std::uint32_t peer, const detail::atomic_request
   return core::one_sided_origin::post_transfer(*state_,
                                                {.opcode = operation::atomic,
                                                 .peer = peer,
-                                                .at = at,
+                                                .remote = target,
                                                 .bytes = request.bytes,
                                                 .local = &local,
                                                 .context = options.context,

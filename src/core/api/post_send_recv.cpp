@@ -79,8 +79,8 @@ core::receive_request probe_request(core::runtime_state& state, const char* call
   return out;
 }
 
-status post_recv_of(core::device_state& through, core::runtime_state& state, std::uint32_t peer,
-                    const target_payload& into, completion& local, const post_recv_options& options) {
+status post_recv_of(core::device_state& dev, core::runtime_state& state, std::uint32_t peer, const target_payload& into,
+                    completion& local, const post_recv_options& options) {
   core::receive_request request = request_of(state, "post_recv", peer, options);
   core::check_buffer("post_recv", peer, state, into);
   request.into = into;
@@ -90,10 +90,10 @@ status post_recv_of(core::device_state& through, core::runtime_state& state, std
   // An engine named by its id has been found: the fast path of one named by its object.
   if (base::has_fast_paths && request.engine->home != nullptr && options.engine.object() == nullptr &&
       options.allow_retry && !options.any_tag && into.is_ordinary()) {
-    return detail::fast_recv_in(through, {peer, options.policy}, {into.address(), into.bytes()}, local, options.tag,
+    return detail::fast_recv_in(dev, {peer, options.policy}, {into.address(), into.bytes()}, local, options.tag,
                                 options.context, *request.engine);
   }
-  return core::receive::post_receive(through, request);
+  return core::receive::post_receive(dev, request);
 }
 
 // Whether the message was sent in a packet; else nothing has happened.
@@ -123,15 +123,15 @@ bool post_in_packet(core::device_state& dev, std::uint32_t peer, const source_pa
 }  // namespace
 
 // Uncommon and wrong cases: a function of their own, so that the common case saves no registers.
-[[gnu::noinline]] status core::post_send_checked(device_state& through, std::uint32_t peer, const source_payload& bytes,
+[[gnu::noinline]] status core::post_send_checked(device_state& dev, std::uint32_t peer, const source_payload& bytes,
                                                  completion& local, const post_send_options& options) {
-  runtime_state& state = through.runtime();
+  runtime_state& state = dev.runtime();
   state.objects().check("post_send", local);
   core::check_buffer_and_rank("post_send", peer, state, bytes);
   core::engine_state& engine = core::checked_engine(state, "post_send", options.engine);
   core::check_policy("post_send", engine, options.policy);
-  if (post_in_packet(through, peer, bytes, engine, options)) return status::done();
-  return core::post_message::post_send(through, request_of(peer, bytes, local, options), engine);
+  if (post_in_packet(dev, peer, bytes, engine, options)) return status::done();
+  return core::post_message::post_send(dev, request_of(peer, bytes, local, options), engine);
 }
 
 status device::post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,
@@ -160,7 +160,7 @@ status device::post_recv(std::uint32_t peer, buffer_list buffer, completion& loc
 }
 
 cancel_result device::cancel(std::uint64_t ticket) noexcept {
-  switch (core::cancel::one(*state_, ticket)) {
+  switch (core::cancel::single(*state_, ticket)) {
     case core::cancel_answer::cancelled: return cancel_result::cancelled;
     case core::cancel_answer::too_late: return cancel_result::too_late;
     case core::cancel_answer::asked:

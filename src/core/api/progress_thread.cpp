@@ -9,27 +9,27 @@
 namespace weft {
 namespace {
 
-device& checked(device& through) {
-  if (!through.is_shared()) {
+device& checked(device& dev) {
+  if (!dev.is_shared()) {
     throw error{errc::invalid_argument,
                 "progress_thread: the device is one thread's own; make it with {.shared = true} to let another thread "
                 "make progress on it"};
   }
-  return through;
+  return dev;
 }
 
 }  // namespace
 
-progress_thread::progress_thread(device& through, const wait_options& options)
-    : through_{&checked(through)}, options_{options}, stopped_{through.runtime()}, thread_{[this] {
+progress_thread::progress_thread(weft::device& dev, const wait_options& options)
+    : device_{&checked(dev)}, options_{options}, stopped_{dev.runtime()}, thread_{[this] {
         base::serve_others();
-        core::parking& lot = through_->state_->runtime().parking();
-        lot.begin_service(through_->index());
+        core::parking& lot = device_->state_->runtime().parking();
+        lot.begin_service(device_->index());
         // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
         const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
-        while (!through_->wait(stopped_, is_over, options_)) {
+        while (!device_->wait(stopped_, is_over, options_)) {
         }
-        lot.end_service(through_->index());
+        lot.end_service(device_->index());
       }} {}
 
 progress_thread::~progress_thread() {

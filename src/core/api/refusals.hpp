@@ -35,7 +35,7 @@ struct engine_state;
 /// **Errors**: invalid_argument, always: for the engine object with this id, which another runtime has made.
 [[noreturn]] void refuse_foreign_engine(const char* call, std::uint32_t id);
 /// **Errors**: region_refused, always: for bytes that are not of a region of rank `peer`.
-[[noreturn]] void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& at,
+[[noreturn]] void refuse_region(std::uint64_t job, const char* call, std::uint32_t peer, const remote_buffer& target,
                                 std::uint64_t bytes);
 
 /// **Errors**: region_refused, always: for a region that has ended.

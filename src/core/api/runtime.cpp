@@ -23,19 +23,19 @@ runtime::~runtime() {
 
 std::uint32_t runtime::rank() const noexcept { return state_->rank(); }
 std::uint32_t runtime::size() const noexcept { return state_->size(); }
-std::span<std::byte> runtime::mapped(const remote_buffer& at, std::size_t bytes) const {
-  const remote_region& region = at.region;
+std::span<std::byte> runtime::mapped(const remote_buffer& remote, std::size_t bytes) const {
+  const remote_region& region = remote.region;
   if (region.rank >= size()) core::refuse_rank("mapped", region.rank, size());
-  core::check_region(*state_, "mapped", region.rank, at, bytes);
-  const core::region_location found = state_->memory().regions().locate(region.rank, region.name, at.offset, bytes);
-  if (found.by == core::region_location::access::refused) core::refuse_withdrawn("mapped", region.rank);
-  if (found.by != core::region_location::access::mapped) return {};
+  core::check_region(*state_, "mapped", region.rank, remote, bytes);
+  const core::region_location found = state_->memory().regions().locate(region.rank, region.name, remote.offset, bytes);
+  if (found.reach == core::region_location::access::refused) core::refuse_withdrawn("mapped", region.rank);
+  if (found.reach != core::region_location::access::mapped) return {};
   return {found.memory, bytes};
 }
 
 std::uint32_t runtime::node_of(std::uint32_t rank) const {
   if (rank >= size()) core::refuse_rank("node_of", rank, size());
-  return state_->job().nodes().of(rank);
+  return state_->job().nodes().node_of(rank);
 }
 
 device& runtime::default_device() noexcept { return state_->own().default_device(); }
@@ -47,16 +47,16 @@ bool runtime::arm() {
 }
 runtime_counters runtime::counters() const noexcept { return state_->counters(); }
 
-registration runtime::register_completion(completion& target, const register_completion_options& options) {
-  if (&target.runtime() != this) {
+registration runtime::register_completion(completion& remote, const register_completion_options& options) {
+  if (&remote.runtime() != this) {
     throw error{errc::invalid_argument, "register_completion: the completion object was made from another runtime"};
   }
   if (options.allocator != nullptr) {
     const core::refused_memory found = state_->memory().kinds().check(options.allocator->memory(), nullptr, 0);
     if (found.why != core::memory_refusal::none) core::refuse_memory_of_allocator(options.id, found);
   }
-  state_->register_completion(target, options.id, options.allocator);
-  return registration{state_.get(), &target, options.id};
+  state_->register_completion(remote, options.id, options.allocator);
+  return registration{state_.get(), &remote, options.id};
 }
 
 bool runtime::barrier(const barrier_options& options) {

@@ -23,13 +23,13 @@ namespace {
 // What the thread waits for: the objects live as long as the wait.
 struct awaited {
   std::uint32_t device;
-  std::span<const completion* const> on;
+  std::span<const completion* const> objects;
 
-  static void describe(const void* of, std::string& into) {
-    const auto& mine = *static_cast<const awaited*>(of);
+  static void describe(const void* subject, std::string& into) {
+    const auto& mine = *static_cast<const awaited*>(subject);
     into += fmt::format(" on device {}", mine.device);
     const char* between = " for ";
-    for (const completion* each : mine.on.first(std::min<std::size_t>(mine.on.size(), 4))) {
+    for (const completion* each : mine.objects.first(std::min<std::size_t>(mine.objects.size(), 4))) {
       into += between + core::to_text(*each);
       between = " or ";
     }
@@ -38,17 +38,17 @@ struct awaited {
 
 }  // namespace
 
-bool device::wait_until(std::span<const completion* const> on, bool (*is_done)(void*), void* condition,
+bool device::wait_until(std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                         const wait_options& options) {
-  for (const completion* each : on) {
+  for (const completion* each : objects) {
     if (each == nullptr || &each->runtime() != runtime_) [[unlikely]] {
       throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
     }
   }
   core::runtime_state& runtime = *runtime_->state_;
   base::refuse_in_callback("device::wait");
-  const awaited mine{state_->index(), on};
-  return runtime.parking().wait(*state_, runtime.devices().standard(), on, is_done, condition, options,
+  const awaited mine{state_->index(), objects};
+  return runtime.parking().wait(*state_, runtime.devices().standard(), objects, is_done, condition, options,
                                 {&awaited::describe, &mine});
 }
 
@@ -64,16 +64,17 @@ std::optional<completion_record> device::wait(completion_queue& from, const wait
   return out;
 }
 
-bool device::wait(const synchronizer& on, const wait_options& options) {
+bool device::wait(const synchronizer& object, const wait_options& options) {
   return wait(
-      on, [&] { return on.is_ready(); }, options);
+      object, [&] { return object.is_ready(); }, options);
 }
 
-bool device::wait_all(const completion& on, const wait_options& options) { return wait_all({&on}, options); }
+bool device::wait_all(const completion& object, const wait_options& options) { return wait_all({&object}, options); }
 
-bool device::wait_all(std::initializer_list<const completion*> on, const wait_options& options) {
+bool device::wait_all(std::initializer_list<const completion*> objects, const wait_options& options) {
   return wait(
-      on, [&] { return std::ranges::all_of(on, [](const completion* each) { return each->outstanding() == 0; }); },
+      objects,
+      [&] { return std::ranges::all_of(objects, [](const completion* each) { return each->outstanding() == 0; }); },
       options);
 }
 
@@ -98,9 +99,9 @@ void detail::use_report_names(weft::runtime& owner, const report_names* names) n
 
 void detail::begin_posting() { base::refuse_in_callback("device::until_accepted"); }
 
-void detail::make_room(device& through) {
+void detail::make_room(device& dev) {
   base::waiter here;
-  const bool has_moved = through.progress();
+  const bool has_moved = dev.progress();
   if (here.is_fiber()) {
     here.yield("what it lacks to post (it is answered retry)");
   } else if (!has_moved) {
@@ -108,13 +109,13 @@ void detail::make_room(device& through) {
   }
 }
 
-void detail::rest_between_tests(device& through, test_loop& tests) noexcept {
-  through.state_->runtime().parking().rest_between_tests(tests);
+void detail::rest_between_tests(device& dev, test_loop& tests) noexcept {
+  dev.state_->runtime().parking().rest_between_tests(tests);
 }
 
-bool device::wait(const counter& on, std::uint64_t value, const wait_options& options) {
+bool device::wait(const counter& object, std::uint64_t value, const wait_options& options) {
   return wait(
-      on, [&] { return on.value() >= value; }, options);
+      object, [&] { return object.value() >= value; }, options);
 }
 
 }  // namespace weft

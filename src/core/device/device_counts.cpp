@@ -15,14 +15,14 @@ std::uint64_t value_of(const std::atomic<std::uint64_t>& counted) noexcept {
   return counted.load(std::memory_order_relaxed);  // [stat]
 }
 
-operation_counter& counter_of(path_counters& by, path how) noexcept {
-  switch (how) {
-    case path::one_packet: return by.one_packet;
-    case path::many_packets: return by.many_packets;
-    case path::copied: return by.copied;
+operation_counter& counter_of(path_counters& counters, path taken) noexcept {
+  switch (taken) {
+    case path::one_packet: return counters.one_packet;
+    case path::many_packets: return counters.many_packets;
+    case path::copied: return counters.copied;
     case path::copied_by_both: break;
   }
-  return by.copied_by_both;
+  return counters.copied_by_both;
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ device_counters device_counts::read() const noexcept {
       into[i]->operations += value_of(from.kinds[i].operations);
       into[i]->bytes += value_of(from.kinds[i].bytes);
     }
-    path_counters* const by[2] = {&out.message_paths, &out.transfer_paths};
+    path_counters* const counters[2] = {&out.message_paths, &out.transfer_paths};
     for (std::size_t i = 0; i < 2 * path_count; ++i) {
-      operation_counter& of = counter_of(*by[i / path_count], static_cast<path>(i % path_count));
-      of.operations += value_of(from.paths[i].operations);
-      of.bytes += value_of(from.paths[i].bytes);
+      operation_counter& counter = counter_of(*counters[i / path_count], static_cast<path>(i % path_count));
+      counter.operations += value_of(from.paths[i].operations);
+      counter.bytes += value_of(from.paths[i].bytes);
     }
     for (std::size_t i = 0; i < shortages; ++i) out.retries[i] += value_of(from.retries[i]);
     out.progress_busy += value_of(from.busy);
@@ -68,11 +68,11 @@ device_counters device_counts::read() const noexcept {
 std::string to_text(const device_counters& counted) {
   std::string out;
   const auto separate = [&] { out += out.empty() ? "" : ", "; };
-  const auto add = [&](const char* one, const char* several, const operation_counter& counter) {
+  const auto add = [&](const char* singular, const char* several, const operation_counter& counter) {
     if (counter.operations == 0) return;
     separate();
     fmt::format_to(std::back_inserter(out), "{} {} ({} B)", counter.operations,
-                   base::form_for(counter.operations, one, several), counter.bytes);
+                   base::form_for(counter.operations, singular, several), counter.bytes);
   };
   add("active message", "active messages", counted.active_messages);
   add("send", "sends", counted.sends);
@@ -80,14 +80,14 @@ std::string to_text(const device_counters& counted) {
   add("put", "puts", counted.puts);
   add("get", "gets", counted.gets);
   add("atomic", "atomics", counted.atomics);
-  const auto add_paths = [&](const char* one, const char* several, const path_counters& by) {
+  const auto add_paths = [&](const char* singular, const char* several, const path_counters& counters) {
     const auto add_path = [&](const char* path, const operation_counter& counter) {
-      add(fmt::format("{} {}", one, path).c_str(), fmt::format("{} {}", several, path).c_str(), counter);
+      add(fmt::format("{} {}", singular, path).c_str(), fmt::format("{} {}", several, path).c_str(), counter);
     };
-    add_path("in a packet", by.one_packet);
-    add_path("in several packets", by.many_packets);
-    add_path("copied by one side", by.copied);
-    add_path("copied by both sides", by.copied_by_both);
+    add_path("in a packet", counters.one_packet);
+    add_path("in several packets", counters.many_packets);
+    add_path("copied by one side", counters.copied);
+    add_path("copied by both sides", counters.copied_by_both);
   };
   add_paths("message", "messages", counted.message_paths);
   add_paths("put or get", "puts and gets", counted.transfer_paths);

@@ -54,9 +54,9 @@ class device_counts {
 
   // By the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
 
-  /// The `bytes` bytes of an operation of kind `opcode` were moved by path `how`.
-  void went(path how, operation opcode, std::uint64_t bytes) noexcept {
-    const std::size_t index = path_index_of(how, opcode);
+  /// The `bytes` bytes of an operation of kind `opcode` were moved by path `taken`.
+  void went(path taken, operation opcode, std::uint64_t bytes) noexcept {
+    const std::size_t index = path_index_of(taken, opcode);
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     if (slot < lanes_.size()) {
       add(lanes_[slot].paths[index].operations, 1);
@@ -110,10 +110,10 @@ class device_counts {
 
   // The paths of messages, then the paths of puts and gets.
   static constexpr std::size_t path_count = static_cast<std::size_t>(path::copied_by_both) + 1;
-  static constexpr std::size_t path_index_of(path how, operation opcode) noexcept {
+  static constexpr std::size_t path_index_of(path taken, operation opcode) noexcept {
     const bool is_transfer = opcode == operation::put || opcode == operation::get || opcode == operation::put_signal ||
                              opcode == operation::get_signal;
-    return static_cast<std::size_t>(how) + (is_transfer ? path_count : 0);
+    return static_cast<std::size_t>(taken) + (is_transfer ? path_count : 0);
   }
 
   struct alignas(detail::cache_line_bytes) lane {
@@ -124,9 +124,9 @@ class device_counts {
   };
 
   static void posted_in(lane& mine, operation opcode, std::uint64_t bytes) noexcept {
-    kind& of = mine.kinds[index_of(opcode)];
-    add(of.operations, 1);
-    add(of.bytes, bytes);
+    kind& counted = mine.kinds[index_of(opcode)];
+    add(counted.operations, 1);
+    add(counted.bytes, bytes);
   }
   // One writer.
   static void add(word& to, std::uint64_t more) noexcept {

@@ -117,11 +117,11 @@ class device_state final : public message_sink {
 
   class inheritance final : private base::not_inherited {
    public:
-    explicit inheritance(device_state& of) noexcept : of_{&of} {}
+    explicit inheritance(device_state& dev) noexcept : device_{&dev} {}
 
    private:
     void become_copy() noexcept override;
-    device_state* of_;
+    device_state* device_;
     base::fork_entry at_forks_{*this};
   } inheritance_{*this};
 };

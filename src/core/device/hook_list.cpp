@@ -44,10 +44,10 @@ void hook_list::drop(detail::hook_node*& link) noexcept {
   count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-unsigned hook_list::run(device_state& by) noexcept {
+unsigned hook_list::run(device_state& dev) noexcept {
   WEFT_ASSERT_CHECKED(gate_->is_inside());
   const base::callback_scope hooks_run;  // their destructors, too
-  const running_callback by_device{by};
+  const running_callback by_device{dev};
   take_in();
   unsigned moved = 0;
   for (detail::hook_node** link = &first_; *link != nullptr;) {

@@ -49,7 +49,7 @@ class hook_list {
   void add(std::unique_ptr<detail::hook_node> made) noexcept;
 
   /// Runs each hook once; returns how many have made progress. **Threads**: the one inside the gate.
-  [[nodiscard]] unsigned run(device_state& by) noexcept;
+  [[nodiscard]] unsigned run(device_state& dev) noexcept;
 
   /// Destroys all hooks without running them. **Threads**: no other one may use the device.
   void clear() noexcept;

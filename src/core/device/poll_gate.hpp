@@ -44,8 +44,8 @@ template <class Atomics = detail::std_atomics>
 class basic_gate_word {
  public:
   /// A thread, by an address that no other living thread has.
-  using who = const void*;
-  static constexpr who nobody = nullptr;
+  using entrant = const void*;
+  static constexpr entrant nobody = nullptr;
 
   /// From now on no thread enters, and none is waited for. **Threads**: the only one of the process.
   void close_for_ever() noexcept {
@@ -58,7 +58,7 @@ class basic_gate_word {
     return inside_.load(std::memory_order_relaxed) == &heir_;
   }
 
-  [[nodiscard]] bool is_inside(who me) const noexcept {
+  [[nodiscard]] bool is_inside(entrant me) const noexcept {
     // [gate.self] relaxed: this address is written only by this thread, or because this thread has asked for the gate.
     return inside_.load(std::memory_order_relaxed) == me;
   }
@@ -70,13 +70,13 @@ class basic_gate_word {
   }
 
   /// For a gate that no other thread ever enters.
-  void enter_alone(who me) noexcept {
+  void enter_alone(entrant me) noexcept {
     // [gate.own_enter] relaxed: the fence of the thread that waits for this gate orders it before all that follows.
     inside_.store(me, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] bool try_enter(who me) noexcept {
-    who expected = nobody;
+  [[nodiscard]] bool try_enter(entrant me) noexcept {
+    entrant expected = nobody;
     // [gate.enter] acquire <- [gate.leave]: the last poller's writes.
     return inside_.compare_exchange_strong(expected, me, std::memory_order_acquire, std::memory_order_relaxed);
   }
@@ -87,18 +87,18 @@ class basic_gate_word {
     // [gate.passed] release -> [gate.passes]: this poller's writes.
     passes_.store(passes + 1, std::memory_order_release);
     // [gate.heir] relaxed <- [gate.ask], [gate.taken_back]: carries nothing; mostly no thread has asked.
-    const who heir = heir_.load(std::memory_order_relaxed);
+    const entrant heir = heir_.load(std::memory_order_relaxed);
     // [gate.leave] release -> [gate.enter], [gate.given], [gate.wait], [gate.free]: this poller's writes.
     inside_.store(heir, std::memory_order_release);
   }
 
   /// Asks the next leaving thread to hand the gate to `me`. Another thread's request may replace this one, so a thread
   /// repeats it until it is inside, and then takes it back.
-  void ask(who me) noexcept {
+  void ask(entrant me) noexcept {
     // [gate.ask] relaxed -> [gate.heir]: carries nothing.
     heir_.store(me, std::memory_order_relaxed);
   }
-  [[nodiscard]] bool is_given_to(who me) const noexcept {
+  [[nodiscard]] bool is_given_to(entrant me) const noexcept {
     // [gate.given] acquire <- [gate.leave]: the last poller's writes.
     return inside_.load(std::memory_order_acquire) == me;
   }
@@ -115,15 +115,15 @@ class basic_gate_word {
 
   /// Whether the thread that was inside when `before` passes had ended has left, or is `me`. The leaving thread may
   /// still have to access the gate: before a gate is destroyed, `is_free` must be true.
-  [[nodiscard]] bool has_left_since(std::uint64_t before, who me) const noexcept {
+  [[nodiscard]] bool has_left_since(std::uint64_t before, entrant me) const noexcept {
     if (passes() != before) return true;
     // [gate.wait] acquire <- [gate.leave]: the thread that was inside no longer uses the withdrawn object.
-    const who inside = inside_.load(std::memory_order_acquire);
+    const entrant inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == me || inside == &heir_;
   }
 
   /// Waits until the thread that is inside has left, unless it is `me`. Does not depend on seeing the gate free.
-  void wait_until_left(who me) const noexcept {
+  void wait_until_left(entrant me) const noexcept {
     if (is_inside(me)) return;
     const std::uint64_t before = passes();
     // A fiber of another scheduler may continue in another thread: then the first thread may be inside.
@@ -133,13 +133,13 @@ class basic_gate_word {
   /// Whether no thread is inside. If none will enter any more, the gate may then be destroyed.
   [[nodiscard]] bool is_free() const noexcept {
     // [gate.free] acquire <- [gate.leave]: the last access of the thread that was inside.
-    const who inside = inside_.load(std::memory_order_acquire);
+    const entrant inside = inside_.load(std::memory_order_acquire);
     return inside == nobody || inside == &heir_;
   }
 
  private:
-  typename Atomics::template atomic<who> inside_{nobody};
-  typename Atomics::template atomic<who> heir_{nobody};
+  typename Atomics::template atomic<entrant> inside_{nobody};
+  typename Atomics::template atomic<entrant> heir_{nobody};
   typename Atomics::template atomic<std::uint64_t> passes_{0};
 };
 
@@ -176,27 +176,27 @@ class alignas(detail::cache_line_bytes) poll_gate {
    public:
     /// Of no gate yet.
     scoped_entry() noexcept = default;
-    explicit scoped_entry(poll_gate& at) noexcept { take(at); }
+    explicit scoped_entry(poll_gate& gate) noexcept { take(gate); }
     scoped_entry(const scoped_entry&) = delete;
     scoped_entry& operator=(const scoped_entry&) = delete;
     ~scoped_entry() { reset(); }
 
-    void take(poll_gate& at) noexcept {
-      at.enter();
-      at_ = &at;
+    void take(poll_gate& gate) noexcept {
+      gate.enter();
+      gate_ = &gate;
     }
     /// False: another thread is inside.
-    [[nodiscard]] bool try_take(poll_gate& at) noexcept {
-      if (!at.is_closed() && !at.try_enter()) return false;
-      at_ = &at;
+    [[nodiscard]] bool try_take(poll_gate& gate) noexcept {
+      if (!gate.is_closed() && !gate.try_enter()) return false;
+      gate_ = &gate;
       return true;
     }
     void reset() noexcept {
-      if (at_ != nullptr) std::exchange(at_, nullptr)->leave();
+      if (gate_ != nullptr) std::exchange(gate_, nullptr)->leave();
     }
 
    private:
-    poll_gate* at_ = nullptr;
+    poll_gate* gate_ = nullptr;
   };
 
   /// How often pollers have left. Must be read after `fence_all_threads`, for `has_left_since`.

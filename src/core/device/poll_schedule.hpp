@@ -25,8 +25,10 @@ class poll_schedule {
 
   [[nodiscard]] static nanoseconds now() noexcept { return base::clock::now().time_since_epoch().count(); }
 
-  [[nodiscard]] bool is_due(nanoseconds at) const noexcept { return at >= next_; }
-  [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds at) const noexcept { return at >= known_[device].due; }
+  [[nodiscard]] bool is_due(nanoseconds deadline) const noexcept { return deadline >= next_; }
+  [[nodiscard]] bool is_due(std::uint32_t device, nanoseconds deadline) const noexcept {
+    return deadline >= known_[device].due;
+  }
 
   /// Whether no thread has polled the device since the last look.
   [[nodiscard]] bool is_unpolled(std::uint32_t device, std::uint32_t calls) const noexcept {
@@ -34,26 +36,26 @@ class poll_schedule {
   }
 
   /// Another thread has polled the device, or is inside its gate.
-  void found_polled(std::uint32_t device, std::uint32_t calls, nanoseconds at, unsigned others) noexcept {
+  void found_polled(std::uint32_t device, std::uint32_t calls, nanoseconds deadline, unsigned others) noexcept {
     device_schedule& it = known_[device];
     const nanoseconds longest = std::max(polled_max, others * polled_each);
     it.patience = it.is_known ? std::clamp(2 * it.patience, patience_min, longest) : patience_min;
     it.is_known = true;
     it.calls = calls;
-    it.due = at + it.patience;
+    it.due = deadline + it.patience;
   }
 
   /// The calling thread has polled the device: `calls` is its count after that.
-  void polled(std::uint32_t device, std::uint32_t calls, bool has_moved, nanoseconds at) noexcept {
+  void polled(std::uint32_t device, std::uint32_t calls, bool has_moved, nanoseconds deadline) noexcept {
     device_schedule& it = known_[device];
     it.patience = has_moved ? 0 : std::clamp(2 * it.patience, patience_min, unpolled_max);
     it.calls = calls;
-    it.due = at + it.patience;
+    it.due = deadline + it.patience;
   }
 
   /// Called after a look at all devices of the mask `among` that were due.
-  void set_next(std::uint64_t among, nanoseconds at) noexcept {
-    next_ = at + polled_max;  // devices may be added meanwhile
+  void set_next(std::uint64_t among, nanoseconds deadline) noexcept {
+    next_ = deadline + polled_max;  // devices may be added meanwhile
     for (; among != 0; among &= among - 1) {
       next_ = std::min(next_, known_[static_cast<std::size_t>(__builtin_ctzll(among))].due);
     }

@@ -83,9 +83,9 @@ class routes {
   }
 
   /// Sets another endpoint, as a bench does that scripts a peer. **Threads**: the only one that uses the device.
-  void replace(std::uint32_t peer, endpoint& by) noexcept {
+  void replace(std::uint32_t peer, endpoint& successor) noexcept {
     WEFT_ASSERT(peer < rank_count_ && has(peer));
-    endpoint_of_[peer] = &by;
+    endpoint_of_[peer] = &successor;
     find(peer);
   }
 

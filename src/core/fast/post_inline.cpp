@@ -24,17 +24,16 @@ namespace {
 const_buffer_ref buffer_of(detail::ordinary_bytes bytes) noexcept { return {bytes.address, bytes.bytes}; }
 
 // Finds what is wrong with a post; throws if anything is.
-void check_post(core::device_state& through, std::uint32_t peer, remote_completion to,
-                const core::source_payload& bytes) {
-  if (peer >= through.rank_count()) core::refuse_rank("post_am", peer, through.rank_count());
+void check_post(core::device_state& dev, std::uint32_t peer, remote_completion to, const core::source_payload& bytes) {
+  if (peer >= dev.rank_count()) core::refuse_rank("post_am", peer, dev.rank_count());
   if (to.id >= remote_completion_ids_max) core::refuse_completion_id("post_am", peer, to.id);
-  core::check_buffer("post_am", peer, through.runtime(), bytes);
+  core::check_buffer("post_am", peer, dev.runtime(), bytes);
 }
 
 // Whether it is a buffer, and no kind of memory has to be asked whether it is one of its own.
-[[nodiscard]] bool is_good(core::device_state& through, detail::ordinary_bytes bytes) noexcept {
+[[nodiscard]] bool is_good(core::device_state& dev, detail::ordinary_bytes bytes) noexcept {
   return bytes.bytes <= core::buffer_bytes_max && (bytes.address != nullptr || bytes.bytes == 0) &&
-         !through.marks().looks_at_addresses();
+         !dev.marks().looks_at_addresses();
 }
 
 [[gnu::noinline, gnu::cold]] status done_and_woken(net::sleep_word& receiver) noexcept {
@@ -49,20 +48,20 @@ void check_post(core::device_state& through, std::uint32_t peer, remote_completi
 // The ring that the message was sent through. Null: this is not the simple case, or an error, and nothing has happened.
 // `begin(header)` sets the header once the ring has room; false: don't send.
 template <operation Opcode, std::uint32_t Bytes = net::word_bytes, class Begin>
-[[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& through, detail::message_target to,
+[[gnu::always_inline]] inline net::outgoing* post_word(core::device_state& dev, detail::message_target to,
                                                        detail::ordinary_bytes bytes, const Begin& begin) noexcept {
   if constexpr (!base::has_fast_paths) return nullptr;
-  if (bytes.bytes != Bytes || (Bytes != 0 && bytes.address == nullptr) || !through.marks().is_simple_rank(to.peer()))
+  if (bytes.bytes != Bytes || (Bytes != 0 && bytes.address == nullptr) || !dev.marks().is_simple_rank(to.peer()))
       [[unlikely]] {
     return nullptr;
   }
-  net::outgoing* const ring = through.routes().known_ring(to);
+  net::outgoing* const ring = dev.routes().known_ring(to);
   net::header header;
   if (ring == nullptr || !ring->sender.has_credit() || !begin(header)) [[unlikely]]
     return nullptr;
   base::goes_out();
   ring->sender.push(header, bytes.address, Bytes, false);
-  through.counts().posted_alone(Opcode, Bytes);
+  dev.counts().posted_alone(Opcode, Bytes);
   return ring;
 }
 
@@ -74,76 +73,75 @@ net::header send_under(match_policy policy, std::uint64_t tag,
           .tag = tag};
 }
 
-[[gnu::noinline]] status post_am_slow(core::device_state& through, detail::message_target to, remote_completion at,
+[[gnu::noinline]] status post_am_slow(core::device_state& dev, detail::message_target to, remote_completion remote,
                                       detail::ordinary_bytes bytes, std::uint64_t tag) {
-  if (to.peer() >= through.rank_count() || at.id >= remote_completion_ids_max || !is_good(through, bytes)) [[unlikely]]
-    check_post(through, to.peer(), at, buffer_of(bytes));
-  return core::post_inline::post(through, operation::active_message, to, core::active_message_to(at.id, tag), bytes);
+  if (to.peer() >= dev.rank_count() || remote.id >= remote_completion_ids_max || !is_good(dev, bytes)) [[unlikely]]
+    check_post(dev, to.peer(), remote, buffer_of(bytes));
+  return core::post_inline::post(dev, operation::active_message, to, core::active_message_to(remote.id, tag), bytes);
 }
 
-[[gnu::noinline]] status post_send_slow(core::device_state& through, detail::message_target to, match_policy policy,
+[[gnu::noinline]] status post_send_slow(core::device_state& dev, detail::message_target to, match_policy policy,
                                         detail::ordinary_bytes bytes, std::uint64_t tag) {
-  if (to.peer() >= through.rank_count()) [[unlikely]]
-    core::refuse_rank("post_send", to.peer(), through.rank_count());
-  if (!is_good(through, bytes)) [[unlikely]]
-    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{buffer_of(bytes)});
-  return core::post_inline::post(through, operation::send, to, send_under(policy, tag), bytes);
+  if (to.peer() >= dev.rank_count()) [[unlikely]]
+    core::refuse_rank("post_send", to.peer(), dev.rank_count());
+  if (!is_good(dev, bytes)) [[unlikely]]
+    core::check_buffer("post_send", to.peer(), dev.runtime(), core::source_payload{buffer_of(bytes)});
+  return core::post_inline::post(dev, operation::send, to, send_under(policy, tag), bytes);
 }
 
 // A send in an engine named by its object that is no simple case, or is wrong.
-[[gnu::noinline]] status post_send_in_slow(core::device_state& through, detail::message_target to,
+[[gnu::noinline]] status post_send_in_slow(core::device_state& dev, detail::message_target to,
                                            core::engine_state& engine, detail::ordinary_bytes bytes,
                                            const detail::rest_of_send& rest) {
   return core::post_send_checked(
-      through, to.peer(), buffer_of(bytes), *rest.local,
+      dev, to.peer(), buffer_of(bytes), *rest.local,
       {.tag = rest.tag, .engine = {engine.id, engine}, .device = to.device(), .context = rest.context});
 }
 
 // Another short send in an engine of the common kind.
-[[gnu::noinline]] status post_send_in_simple(core::device_state& through, detail::message_target to,
+[[gnu::noinline]] status post_send_in_simple(core::device_state& dev, detail::message_target to,
                                              core::engine_state& engine, detail::ordinary_bytes bytes,
                                              std::uint64_t tag) {
   // One of no bytes, as barriers send.
-  const net::outgoing* const ring = post_word<operation::send, 0>(through, to, bytes, [&](net::header& header) {
+  const net::outgoing* const ring = post_word<operation::send, 0>(dev, to, bytes, [&](net::header& header) {
     header = send_under(match_policy::rank_tag, tag, engine.id);
     return true;
   });
   if (ring != nullptr) return done_by(*ring);
-  if (to.peer() >= through.rank_count()) [[unlikely]]
-    core::refuse_rank("post_send", to.peer(), through.rank_count());
-  if (!is_good(through, bytes)) [[unlikely]]
-    core::check_buffer("post_send", to.peer(), through.runtime(), core::source_payload{buffer_of(bytes)});
-  return core::post_inline::post(through, operation::send, to, send_under(match_policy::rank_tag, tag, engine.id),
-                                 bytes);
+  if (to.peer() >= dev.rank_count()) [[unlikely]]
+    core::refuse_rank("post_send", to.peer(), dev.rank_count());
+  if (!is_good(dev, bytes)) [[unlikely]]
+    core::check_buffer("post_send", to.peer(), dev.runtime(), core::source_payload{buffer_of(bytes)});
+  return core::post_inline::post(dev, operation::send, to, send_under(match_policy::rank_tag, tag, engine.id), bytes);
 }
 
 // A short send in an ordered engine that is not one word on a device of one thread's own.
-[[gnu::noinline]] status post_send_in_order_simple(core::device_state& through, detail::message_target to,
+[[gnu::noinline]] status post_send_in_order_simple(core::device_state& dev, detail::message_target to,
                                                    core::engine_state& engine, detail::ordinary_bytes bytes,
                                                    const detail::rest_of_send& rest) {
-  const bool is_simple = base::has_fast_paths && through.marks().is_unasked_rank(to.peer()) && bytes.address != nullptr;
-  net::outgoing* const ring = is_simple ? through.routes().known_ring(to) : nullptr;
+  const bool is_simple = base::has_fast_paths && dev.marks().is_unasked_rank(to.peer()) && bytes.address != nullptr;
+  net::outgoing* const ring = is_simple ? dev.routes().known_ring(to) : nullptr;
   if (ring == nullptr) [[unlikely]]
-    return post_send_in_slow(through, to, engine, bytes, rest);
+    return post_send_in_slow(dev, to, engine, bytes, rest);
   net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
   if (engine.numbers.credits(to.peer()) <= 0) [[unlikely]]
-    static_cast<void>(core::numbered_credits::refill(through, engine.numbers, to.peer()));
+    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, to.peer()));
   const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
   const auto count = static_cast<std::uint32_t>(bytes.bytes);
-  if (ring->push(through.marks().is_shared(), header, bytes.address, count, false, begin) != net::post_result::ok)
+  if (ring->push(dev.marks().is_shared(), header, bytes.address, count, false, begin) != net::post_result::ok)
       [[unlikely]] {
-    return post_send_in_slow(through, to, engine, bytes, rest);
+    return post_send_in_slow(dev, to, engine, bytes, rest);
   }
-  through.counts().posted(operation::send, count);
+  dev.counts().posted(operation::send, count);
   return status::done();
 }
 
 // In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
-[[gnu::noinline]] status post_send_in_order(core::device_state& through, detail::message_target to,
+[[gnu::noinline]] status post_send_in_order(core::device_state& dev, detail::message_target to,
                                             core::engine_state& engine, detail::ordinary_bytes bytes,
                                             const detail::rest_of_send& rest) {
-  if (engine.home != &through.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
-    return post_send_in_slow(through, to, engine, bytes, rest);
+  if (engine.home != &dev.runtime() || engine.kind != core::engine_kind::ordered) [[unlikely]]
+    return post_send_in_slow(dev, to, engine, bytes, rest);
   const auto begin = [&](net::header& header) {
     std::uint32_t number = 0;
     if (!engine.numbers.try_take_once(to.peer(), number)) return false;
@@ -151,26 +149,25 @@ net::header send_under(match_policy policy, std::uint64_t tag,
     header.sequence = number;
     return true;
   };
-  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, begin);
+  const net::outgoing* const ring = post_word<operation::send>(dev, to, bytes, begin);
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_in_order_simple(through, to, engine, bytes, rest);
+  return post_send_in_order_simple(dev, to, engine, bytes, rest);
 }
 
 }  // namespace
 
-status detail::fast_post_am(core::device_state& through, message_target to, remote_completion at,
+status detail::fast_post_am(core::device_state& dev, message_target to, remote_completion remote,
                             detail::ordinary_bytes bytes, std::uint64_t tag) {
-  if (at.id < remote_completion_ids_max) [[likely]] {
-    const net::outgoing* const ring =
-        post_word<operation::active_message>(through, to, bytes, [&](net::header& header) {
-          header = core::active_message_to(at.id, tag);
-          return true;
-        });
+  if (remote.id < remote_completion_ids_max) [[likely]] {
+    const net::outgoing* const ring = post_word<operation::active_message>(dev, to, bytes, [&](net::header& header) {
+      header = core::active_message_to(remote.id, tag);
+      return true;
+    });
     if (ring != nullptr) [[likely]]
       return done_by(*ring);
   }
-  return post_am_slow(through, to, at, bytes, tag);
+  return post_am_slow(dev, to, remote, bytes, tag);
 }
 
 status device::post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
@@ -193,27 +190,27 @@ status device::post_am(std::uint32_t peer, remote_completion to, const_buffer_li
   return core::active_message::post_active_message(*state_, peer, to.id, payload, local, options);
 }
 
-status detail::fast_post_send(core::device_state& through, message_target to, match_policy policy,
+status detail::fast_post_send(core::device_state& dev, message_target to, match_policy policy,
                               detail::ordinary_bytes bytes, std::uint64_t tag) {
-  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
+  const net::outgoing* const ring = post_word<operation::send>(dev, to, bytes, [&](net::header& header) {
     header = send_under(policy, tag);
     return true;
   });
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_slow(through, to, policy, bytes, tag);
+  return post_send_slow(dev, to, policy, bytes, tag);
 }
 
-status detail::fast_send_in(core::device_state& through, message_target to, core::engine_state& engine,
+status detail::fast_send_in(core::device_state& dev, message_target to, core::engine_state& engine,
                             detail::ordinary_bytes bytes, const rest_of_send& rest) {
-  if (engine.home_of_simple != &through.runtime()) return post_send_in_order(through, to, engine, bytes, rest);
-  const net::outgoing* const ring = post_word<operation::send>(through, to, bytes, [&](net::header& header) {
+  if (engine.home_of_simple != &dev.runtime()) return post_send_in_order(dev, to, engine, bytes, rest);
+  const net::outgoing* const ring = post_word<operation::send>(dev, to, bytes, [&](net::header& header) {
     header = send_under(match_policy::rank_tag, rest.tag, engine.id);
     return true;
   });
   if (ring != nullptr) [[likely]]
     return done_by(*ring);
-  return post_send_in_simple(through, to, engine, bytes, rest.tag);
+  return post_send_in_simple(dev, to, engine, bytes, rest.tag);
 }
 
 }  // namespace weft

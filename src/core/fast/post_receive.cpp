@@ -191,21 +191,19 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
 }  // namespace
 }  // namespace weft::core::fast
 
-weft::status weft::detail::fast_post_recv(core::device_state& through, message_source from,
-                                          detail::ordinary_buffer buffer, completion& local, std::uint64_t tag,
-                                          void* context) {
-  if (base::has_fast_paths && core::fast::is_good(through, from, buffer)) [[likely]] {
-    return core::fast::post_receive(through, from, buffer, local, tag, context,
-                                    through.matching().engines().standard());
+weft::status weft::detail::fast_post_recv(core::device_state& dev, message_source from, detail::ordinary_buffer buffer,
+                                          completion& local, std::uint64_t tag, void* context) {
+  if (base::has_fast_paths && core::fast::is_good(dev, from, buffer)) [[likely]] {
+    return core::fast::post_receive(dev, from, buffer, local, tag, context, dev.matching().engines().standard());
   }
-  return core::fast::post_checked(through, from, buffer, local, tag, context);
+  return core::fast::post_checked(dev, from, buffer, local, tag, context);
 }
 
-weft::status weft::detail::fast_recv_in(core::device_state& through, message_source from,
-                                        detail::ordinary_buffer buffer, completion& local, std::uint64_t tag,
-                                        void* context, core::engine_state& engine) {
+weft::status weft::detail::fast_recv_in(core::device_state& dev, message_source from, detail::ordinary_buffer buffer,
+                                        completion& local, std::uint64_t tag, void* context,
+                                        core::engine_state& engine) {
   // Calls in tail position with the arguments in their places, so that no register is saved before them.
-  if (engine.home_of_simple != &through.runtime())
-    return core::fast::post_in_order(through, from, buffer, local, tag, context, engine);
-  return core::fast::post_by_policy(through, from, buffer, local, tag, context, engine);
+  if (engine.home_of_simple != &dev.runtime())
+    return core::fast::post_in_order(dev, from, buffer, local, tag, context, engine);
+  return core::fast::post_by_policy(dev, from, buffer, local, tag, context, engine);
 }

@@ -79,7 +79,7 @@ class early_messages {
     constexpr std::uint64_t second_factor = 0x9e37'79b9'7f4a'7c15;
     std::uint64_t mixed = (std::uint64_t{rank} << 32 | sequence) * factor_;
     mixed = (mixed ^ mixed >> 32) * second_factor;
-    return buckets_.of(static_cast<std::uint32_t>(mixed >> 32));
+    return buckets_.bucket_of(static_cast<std::uint32_t>(mixed >> 32));
   }
   void link(Node& message) noexcept {
     Node*& bucket = bucket_of(message.key.rank(), message.sequence);

@@ -31,15 +31,15 @@ enum class engine_kind : std::uint8_t {
 }
 
 struct engine_state {
-  /// `of`: the runtime that has made it; for the default engine null, as no post names that by an object. `order_step`:
-  /// in which it counts what it puts in order (order_credits.hpp).
+  /// `runtime`: the runtime that has made it; for the default engine null, as no post names that by an object.
+  /// `order_step`: in which it counts what it puts in order (order_credits.hpp).
   engine_state(std::uint32_t name, const matching_engine_options& options, std::uint32_t rank_count,
-               const runtime_state* of = nullptr, std::uint32_t order_step = 1)
+               const runtime_state* runtime = nullptr, std::uint32_t order_step = 1)
       : id{name},
         kind{kind_of(options)},
         receiver_first{options.receiver_first},
-        home{of},
-        home_of_simple{kind == engine_kind::by_policy ? of : nullptr},
+        home{runtime},
+        home_of_simple{kind == engine_kind::by_policy ? runtime : nullptr},
         make_key{options.make_key} {
     if (!options.ordered && !options.receiver_first) return;
     ordered = std::make_unique<ordered_matching>(rank_count, first_order_number, order_step);

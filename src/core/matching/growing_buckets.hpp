@@ -29,17 +29,17 @@ class growing_buckets {
   }
 
   /// The bucket of keys with this hash. Valid until `fit` is called.
-  [[nodiscard]] Node*& of(std::uint32_t hash) const noexcept {
+  [[nodiscard]] Node*& bucket_of(std::uint32_t hash) const noexcept {
     const std::uint32_t old = hash & mask_ / 2;
     if (old >= moved_) [[unlikely]]
       return old_[old];
     return buckets_[hash & mask_];
   }
 
-  /// Whether the table with so many keys neither grows nor moves chains; then `of_settled` is `of`, and `fit` does
-  /// nothing.
+  /// Whether the table with so many keys neither grows nor moves chains; then `settled_bucket_of` is `bucket_of`, and
+  /// `fit` does nothing.
   [[nodiscard]] [[gnu::always_inline]] bool is_settled(std::uint32_t keys) const noexcept { return keys <= keys_max_; }
-  [[nodiscard]] [[gnu::always_inline]] Node*& of_settled(std::uint32_t hash) const noexcept {
+  [[nodiscard]] [[gnu::always_inline]] Node*& settled_bucket_of(std::uint32_t hash) const noexcept {
     return buckets_[hash & mask_];
   }
 

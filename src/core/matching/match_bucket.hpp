@@ -105,19 +105,19 @@ struct alignas(detail::cache_line_bytes) basic_match_bucket {
     entries[last].head.set(nullptr);
   }
 
-  /// Ends the key at `at`, while keys are spilled: one of them fills the gap.
-  void end_key_by_spilled(const position& at) noexcept {
-    if (at.slot == entry_count) return spill_link(at).set(at.head->next_key.get());
+  /// Ends the key at `entry`, while keys are spilled: one of them fills the gap.
+  void end_key_by_spilled(const position& found) noexcept {
+    if (found.slot == entry_count) return spill_link(found).set(found.head->next_key.get());
     node* const oldest = spilled.get();
     WEFT_ASSERT_CHECKED(oldest != nullptr);
     spilled.set(oldest->next_key.get());
-    begin_key(at.slot, fingerprint(oldest->locked_key()), *oldest);
+    begin_key(found.slot, fingerprint(oldest->locked_key()), *oldest);
   }
 
-  /// The link that leads to the spilled key at `at`.
-  [[nodiscard]] guarded<node*, Atomics>& spill_link(const position& at) noexcept {
-    WEFT_ASSERT_CHECKED(at.slot == entry_count && at.head != nullptr);
-    return at.spilled_before != nullptr ? at.spilled_before->next_key : spilled;
+  /// The link that leads to the spilled key at `found`.
+  [[nodiscard]] guarded<node*, Atomics>& spill_link(const position& found) noexcept {
+    WEFT_ASSERT_CHECKED(found.slot == entry_count && found.head != nullptr);
+    return found.spilled_before != nullptr ? found.spilled_before->next_key : spilled;
   }
 
   /// Moves the keys whose fingerprints have `bit` into `target`, which is empty and locked as well. Younger nodes of a

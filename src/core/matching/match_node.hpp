@@ -20,18 +20,18 @@ inline constexpr std::uint32_t no_rank = ~std::uint32_t{0};
 
 /// Three words without gaps, which are all compared.
 struct match_key {
-  std::uint64_t who = no_rank;  // the engine's id in the high half, the sender's rank in the low one
-  std::uint64_t tag = 0;        // or the user's own key
+  std::uint64_t source = no_rank;  // the engine's id in the high half, the sender's rank in the low one
+  std::uint64_t tag = 0;           // or the user's own key
   /// The `match_policy`: a receive of one policy never matches a send of another. In an ordered engine only receives
   /// have a policy, which may leave rank or tag open.
   std::uint64_t policy_word = 0;
 
   [[nodiscard]] constexpr match_policy policy() const noexcept { return static_cast<match_policy>(policy_word); }
-  [[nodiscard]] constexpr std::uint32_t engine() const noexcept { return static_cast<std::uint32_t>(who >> 32); }
-  [[nodiscard]] constexpr std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(who); }
+  [[nodiscard]] constexpr std::uint32_t engine() const noexcept { return static_cast<std::uint32_t>(source >> 32); }
+  [[nodiscard]] constexpr std::uint32_t rank() const noexcept { return static_cast<std::uint32_t>(source); }
 
   friend constexpr bool operator==(const match_key& a, const match_key& b) noexcept {
-    return ((a.who ^ b.who) | (a.tag ^ b.tag) | (a.policy_word ^ b.policy_word)) == 0;
+    return ((a.source ^ b.source) | (a.tag ^ b.tag) | (a.policy_word ^ b.policy_word)) == 0;
   }
 };
 static_assert(sizeof(match_key) == 24);
@@ -51,8 +51,8 @@ static_assert(sizeof(match_key) == 24);
 /// bit of both factors counts. Keys with equal hashes are told apart by comparing the whole keys.
 [[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {
   __extension__ using product = unsigned __int128;
-  const std::uint64_t who = key.who ^ key.policy_word << 29 ^ 0x9e3779b97f4a7c15u;
-  const product both = static_cast<product>(who) * (key.tag ^ 0xff51afd7ed558ccdu);
+  const std::uint64_t mixed = key.source ^ key.policy_word << 29 ^ 0x9e3779b97f4a7c15u;
+  const product both = static_cast<product>(mixed) * (key.tag ^ 0xff51afd7ed558ccdu);
   return static_cast<std::uint64_t>(both >> 64) ^ static_cast<std::uint64_t>(both) >> 32;
 }
 
@@ -95,11 +95,11 @@ struct basic_match_node {
   // Word by word: a copy of the whole key would be stored to the stack.
   [[nodiscard]] bool has_key(const match_key& other) const noexcept {
     const auto* const words = reinterpret_cast<const std::uint64_t*>(&key);
-    std::uint64_t who, tag, policy;
-    Atomics::read_nonatomic(&who, words, sizeof who);
+    std::uint64_t source, tag, policy;
+    Atomics::read_nonatomic(&source, words, sizeof source);
     Atomics::read_nonatomic(&tag, words + 1, sizeof tag);
     Atomics::read_nonatomic(&policy, words + 2, sizeof policy);
-    return ((who ^ other.who) | (tag ^ other.tag) | (policy ^ other.policy_word)) == 0;
+    return ((source ^ other.source) | (tag ^ other.tag) | (policy ^ other.policy_word)) == 0;
   }
   [[nodiscard]] match_side locked_side() const noexcept {
     match_side out{};

@@ -121,11 +121,11 @@ class basic_matching_table {
     const std::uint64_t print = fingerprint(key);
     entered inside;
     if (!buckets_.try_enter(print, inside)) return match_result::busy;
-    const position at = inside.home->find(print, key);
-    const bool there = at.head != nullptr && at.head->locked_side() == side;
+    const position entry = inside.home->find(print, key);
+    const bool there = entry.head != nullptr && entry.head->locked_side() == side;
     if (there) {
-      found = at.head;
-      take_out(*inside.home, at, *at.head);
+      found = entry.head;
+      take_out(*inside.home, entry, *entry.head);
     }
     inside.leave();
     return there ? match_result::matched : match_result::none;
@@ -138,9 +138,9 @@ class basic_matching_table {
     const std::uint64_t print = fingerprint(key);
     entered inside;
     if (!buckets_.try_enter(print, inside)) return match_result::busy;
-    const position at = inside.home->find(print, key);
-    const bool there = at.head != nullptr && at.head->locked_side() == side;
-    if (there) visit(static_cast<const node&>(*at.head));
+    const position entry = inside.home->find(print, key);
+    const bool there = entry.head != nullptr && entry.head->locked_side() == side;
+    if (there) visit(static_cast<const node&>(*entry.head));
     inside.leave();
     return there ? match_result::matched : match_result::none;
   }
@@ -153,12 +153,12 @@ class basic_matching_table {
     const std::uint64_t print = fingerprint(key);
     entered inside;
     if (!buckets_.try_enter(print, inside)) return match_result::busy;
-    const position at = inside.home->find(print, key);
-    node* each = at.head != nullptr && at.head->locked_side() == side ? at.head : nullptr;
+    const position entry = inside.home->find(print, key);
+    node* each = entry.head != nullptr && entry.head->locked_side() == side ? entry.head : nullptr;
     while (each != nullptr && !is_meant(*each)) each = each->behind.get();
     if (each != nullptr) {
       found = each;
-      take_out(*inside.home, at, *each);
+      take_out(*inside.home, entry, *each);
     }
     inside.leave();
     return each != nullptr ? match_result::matched : match_result::none;
@@ -240,21 +240,21 @@ class basic_matching_table {
   // The rest of `insert`; releases the lock.
   [[nodiscard]] [[gnu::always_inline]] match_result insert_inside(const entered& inside, std::uint64_t print,
                                                                   node& mine, node*& found, bool& is_behind) noexcept {
-    const position at = inside.home->find(print, mine.key);
+    const position entry = inside.home->find(print, mine.key);
     match_result out = match_result::inserted;
     is_behind = false;
-    if (at.head == nullptr && at.slot == bucket::entry_count) [[unlikely]] {
+    if (entry.head == nullptr && entry.slot == bucket::entry_count) [[unlikely]] {
       begin_spilled(inside, print, mine);
       return out;
     }
-    if (at.head == nullptr) {
-      begin_key(*inside.home, at.slot, print, mine);
-    } else if (at.head->locked_side() == mine.side) {
-      append(print, *at.head, mine);
+    if (entry.head == nullptr) {
+      begin_key(*inside.home, entry.slot, print, mine);
+    } else if (entry.head->locked_side() == mine.side) {
+      append(print, *entry.head, mine);
       is_behind = true;
     } else {
-      found = at.head;
-      take_out(*inside.home, at, *at.head);
+      found = entry.head;
+      take_out(*inside.home, entry, *entry.head);
       out = match_result::matched;
     }
     inside.leave();
@@ -295,40 +295,40 @@ class basic_matching_table {
     head.before.set(&mine);
   }
 
-  // `which` is `at.head` or behind it. Mostly it is the oldest of its key, in a bucket without spilled keys.
-  [[gnu::always_inline]] void take_out(bucket& home, const position& at, node& which) noexcept {
+  // `which` is `entry.head` or behind it. Mostly it is the oldest of its key, in a bucket without spilled keys.
+  [[gnu::always_inline]] void take_out(bucket& home, const position& entry, node& which) noexcept {
     node* const behind = which.behind.get();
-    if (&which != at.head || at.slot == bucket::entry_count) [[unlikely]] {
-      take_out_of_chain(home, at, which);
+    if (&which != entry.head || entry.slot == bucket::entry_count) [[unlikely]] {
+      take_out_of_chain(home, entry, which);
     } else if (behind != nullptr) {
       behind->before.set(which.before.get());
-      home.entries[at.slot].head.set(behind);
+      home.entries[entry.slot].head.set(behind);
     } else if (home.spilled.get() == nullptr) [[likely]] {
-      home.end_key(at.slot);
+      home.end_key(entry.slot);
     } else {
-      end_key_by_spilled(home, at);
+      end_key_by_spilled(home, entry);
     }
     // [matching.gone] relaxed -> [matching.still]: under the lock.
     which.location.store(0, std::memory_order_relaxed);
   }
 
-  [[gnu::noinline]] void take_out_of_chain(bucket& home, const position& at, node& which) noexcept {
+  [[gnu::noinline]] void take_out_of_chain(bucket& home, const position& entry, node& which) noexcept {
     node* behind = which.behind.get();
     node* before = which.before.get();
-    if (&which != at.head) {
+    if (&which != entry.head) {
       before->behind.set(behind);
-      (behind != nullptr ? behind : at.head)->before.set(before);
+      (behind != nullptr ? behind : entry.head)->before.set(before);
     } else if (behind == nullptr) {
-      end_key_by_spilled(home, at);
+      end_key_by_spilled(home, entry);
     } else {
       behind->before.set(before);
       behind->next_key.set(which.next_key.get());
-      home.spill_link(at).set(behind);
+      home.spill_link(entry).set(behind);
     }
   }
 
-  [[gnu::noinline]] void end_key_by_spilled(bucket& home, const position& at) noexcept {
-    home.end_key_by_spilled(at);
+  [[gnu::noinline]] void end_key_by_spilled(bucket& home, const position& entry) noexcept {
+    home.end_key_by_spilled(entry);
     if (home.spilled.get() == nullptr) buckets_.spills(false);
   }
 

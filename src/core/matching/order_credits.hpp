@@ -50,10 +50,11 @@ class basic_order_credits {
   basic_order_credits(std::uint32_t ranks, std::uint32_t each, std::uint32_t first_count = 0)
       : each_{each}, of_rank_{std::make_unique<of_rank[]>(ranks)} {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      of_rank& one = of_rank_[rank];
-      one.sender.store(std::uint64_t{first_count} << 32 | first_count, std::memory_order_relaxed);  // [own] still
-      one.in_order.store(first_count, std::memory_order_relaxed);                                   // [own] still
-      one.told.store(first_count, std::memory_order_relaxed);                                       // [own] still
+      of_rank& rank_credits = of_rank_[rank];
+      rank_credits.sender.store(std::uint64_t{first_count} << 32 | first_count,
+                                std::memory_order_relaxed);                 // [own] still
+      rank_credits.in_order.store(first_count, std::memory_order_relaxed);  // [own] still
+      rank_credits.told.store(first_count, std::memory_order_relaxed);      // [own] still
     }
   }
 
@@ -63,9 +64,9 @@ class basic_order_credits {
 
   /// Takes up to `wanted` credits at `target`, and more while it has plenty of them. Returns how many.
   [[nodiscard]] std::uint32_t take(std::uint32_t target, std::uint32_t wanted) noexcept {
-    word& at = of_rank_[target].sender;
+    word& word_of_rank = of_rank_[target].sender;
     // [credits.look] relaxed: a wrong guess makes the exchange fail.
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     std::uint32_t count = 0;
     do {
       const std::int64_t free = static_cast<std::int64_t>(each_) - outstanding_in(seen);
@@ -73,35 +74,36 @@ class basic_order_credits {
       const std::int64_t spare = std::max<std::int64_t>(free - wanted - each_ / 2, 0) / 4;
       count = static_cast<std::uint32_t>(std::min<std::int64_t>(free, wanted + spare));
       // [credits.take] relaxed: the word's values are one order, and carry nothing else.
-    } while (!at.compare_exchange_weak(seen, with_taken(seen, taken_in(seen) + count), std::memory_order_relaxed));
+    } while (
+        !word_of_rank.compare_exchange_weak(seen, with_taken(seen, taken_in(seen) + count), std::memory_order_relaxed));
     return count;
   }
   /// Credits at `target` that were taken, and not used for numbers; or, where `count` is negative, used for numbers and
   /// not taken.
   void put_back(std::uint32_t target, std::int32_t count) noexcept {
-    word& at = of_rank_[target].sender;
+    word& word_of_rank = of_rank_[target].sender;
     // [credits.look] relaxed: a wrong guess makes the exchange fail.
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     std::uint64_t after = 0;
     do {
       after = with_taken(seen, taken_in(seen) - static_cast<std::uint32_t>(count));
       // [credits.put_back] relaxed: as [credits.take].
-    } while (!at.compare_exchange_weak(seen, after, std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, after, std::memory_order_relaxed));
   }
   /// A notice of `peer`, for this rank's device `device`: the peer has put so many messages in order. An old notice
   /// gives no credits. False: more than were ever sent, so the notice is false.
   [[nodiscard]] bool on_notice(std::uint32_t peer, std::uint32_t device, std::uint32_t in_order) noexcept {
-    word& at = of_rank_[peer].sender;
+    word& word_of_rank = of_rank_[peer].sender;
     // [credits.asked] relaxed: a request that is missed is sent once more.
     of_rank_[peer].asked.fetch_and(~bit_of(device), std::memory_order_relaxed);
     // [credits.look] relaxed: a wrong guess makes the exchange fail.
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     do {
       if (static_cast<std::int32_t>(taken_in(seen) - in_order) < 0) return false;
       if (static_cast<std::int32_t>(in_order - returned_in(seen)) <= 0) return true;
       // [credits.notice] relaxed: as [credits.take].
-    } while (
-        !at.compare_exchange_weak(seen, std::uint64_t{in_order} << 32 | taken_in(seen), std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, std::uint64_t{in_order} << 32 | taken_in(seen),
+                                                 std::memory_order_relaxed));
     return true;
   }
   /// Whether `device` has to ask `target` for a notice, with the count `known`: it has not asked since its last notice.
@@ -137,11 +139,11 @@ class basic_order_credits {
 
   /// So many more messages of `source` were put in order. **Returns** whether a notice is due.
   [[nodiscard]] bool put_in_order(std::uint32_t source, std::uint32_t count) noexcept {
-    of_rank& one = of_rank_[source];
+    of_rank& rank_credits = of_rank_[source];
     // [credits.in_order] acq_rel -> [credits.wait]: of this thread and one that handles a request, the second sees what
     // the first has done: the count, or the device that waits.
-    const std::uint32_t after = one.in_order.fetch_add(count, std::memory_order_acq_rel) + count;
-    return is_due(after, one.told.load(std::memory_order_relaxed));  // [hint] `next_notice` looks again
+    const std::uint32_t after = rank_credits.in_order.fetch_add(count, std::memory_order_acq_rel) + count;
+    return is_due(after, rank_credits.told.load(std::memory_order_relaxed));  // [hint] `next_notice` looks again
   }
   /// A message of `source` that was counted before it was put in order is about to be.
   void count_later(std::uint32_t source) noexcept {
@@ -150,32 +152,33 @@ class basic_order_credits {
   }
   /// The source's device `device` asks for a notice, and knows the count `known`. **Returns** whether a notice is due.
   [[nodiscard]] bool wait_for_notice(std::uint32_t source, std::uint32_t device, std::uint32_t known) noexcept {
-    of_rank& one = of_rank_[source];
+    of_rank& rank_credits = of_rank_[source];
     // [credits.waiting] relaxed: published by the next line.
-    one.waiting.fetch_or(bit_of(device), std::memory_order_relaxed);
+    rank_credits.waiting.fetch_or(bit_of(device), std::memory_order_relaxed);
     // [credits.wait] acq_rel <- [credits.in_order]: an addition of nothing, so that the two are in one order.
-    const std::uint32_t in_order = one.in_order.fetch_add(0, std::memory_order_acq_rel);
+    const std::uint32_t in_order = rank_credits.in_order.fetch_add(0, std::memory_order_acq_rel);
     if (static_cast<std::int32_t>(in_order - known) <= 0) return false;
-    owe_to_waiting(one);
+    owe_to_waiting(rank_credits);
     return true;
   }
   /// What the notice that is due to `source` has to say, and its devices that it goes to, by bits; 0: to any one of
   /// them. **Returns** whether one is due. Call `note_sent`, and `owe` for devices that it was not sent to.
   [[nodiscard]] bool next_notice(std::uint32_t source, std::uint32_t& in_order, std::uint64_t& devices) noexcept {
-    of_rank& one = of_rank_[source];
+    of_rank& rank_credits = of_rank_[source];
     // [credits.in_order_read] relaxed: what made a notice due came before, in this thread or by [rest.notices].
-    in_order = one.in_order.load(std::memory_order_relaxed);
-    const bool is_news = is_due(in_order, one.told.load(std::memory_order_relaxed));  // [hint] two notices do no harm
-    if (is_news) owe_to_waiting(one);
+    in_order = rank_credits.in_order.load(std::memory_order_relaxed);
+    const bool is_news =
+        is_due(in_order, rank_credits.told.load(std::memory_order_relaxed));  // [hint] two notices do no harm
+    if (is_news) owe_to_waiting(rank_credits);
     // [credits.owed] relaxed: a set of devices and nothing else.
-    devices = one.owed.exchange(0, std::memory_order_relaxed);
+    devices = rank_credits.owed.exchange(0, std::memory_order_relaxed);
     return is_news || devices != 0;
   }
   [[nodiscard]] bool has_notice(std::uint32_t source) const noexcept {
-    const of_rank& one = of_rank_[source];
-    const std::uint32_t in_order = one.in_order.load(std::memory_order_relaxed);  // [hint] for a later call
-    return one.owed.load(std::memory_order_relaxed) != 0 ||                       // [hint] for a later call
-           is_due(in_order, one.told.load(std::memory_order_relaxed));            // [hint] for a later call
+    const of_rank& rank_credits = of_rank_[source];
+    const std::uint32_t in_order = rank_credits.in_order.load(std::memory_order_relaxed);  // [hint] for a later call
+    return rank_credits.owed.load(std::memory_order_relaxed) != 0 ||                       // [hint] for a later call
+           is_due(in_order, rank_credits.told.load(std::memory_order_relaxed));            // [hint] for a later call
   }
   void owe(std::uint32_t source, std::uint64_t devices) noexcept {
     // [credits.owed] relaxed: a set of devices and nothing else.
@@ -207,11 +210,11 @@ class basic_order_credits {
   [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t device) noexcept {
     return std::uint64_t{1} << (device % 64);
   }
-  static void owe_to_waiting(of_rank& one) noexcept {
+  static void owe_to_waiting(of_rank& rank_credits) noexcept {
     // [credits.waiting] relaxed: published by [credits.wait].
-    const std::uint64_t devices = one.waiting.exchange(0, std::memory_order_relaxed);
+    const std::uint64_t devices = rank_credits.waiting.exchange(0, std::memory_order_relaxed);
     // [credits.owed] relaxed: a set of devices and nothing else.
-    if (devices != 0) one.owed.fetch_or(devices, std::memory_order_relaxed);
+    if (devices != 0) rank_credits.owed.fetch_or(devices, std::memory_order_relaxed);
   }
 
   [[nodiscard]] static constexpr std::uint32_t taken_in(std::uint64_t word) noexcept {

@@ -62,8 +62,8 @@ using ordered_message = basic_ordered_message<>;
 // The links by which `keyed_queues` chains messages.
 template <class Atomics>
 [[nodiscard]] typename basic_ordered_message<Atomics>::links& links_of(basic_ordered_message<Atomics>& message,
-                                                                       match_policy by) noexcept {
-  return message.waiting[static_cast<std::size_t>(by)];
+                                                                       match_policy policy) noexcept {
+  return message.waiting[static_cast<std::size_t>(policy)];
 }
 
 /// The description that waits for a receive instead of `early`, an early message that was reserved (see
@@ -200,7 +200,7 @@ class basic_ordered_matching {
   [[nodiscard]] match_result continue_early(const match_key& key, message_list& released) noexcept {
     const entered inside{*this, released};
     if (!inside) return match_result::busy;
-    deliver_early(sources_.at(key.rank()), key.engine(), released);
+    deliver_early(sources_.source_of(key.rank()), key.engine(), released);
     return match_result::none;
   }
 
@@ -317,7 +317,7 @@ class basic_ordered_matching {
     const entered inside{*this, messages};
     if (!inside) return match_result::busy;
     for (std::uint32_t rank = 0; rank < sources_.count(); ++rank) {
-      const std::uint32_t count = sources_.within_step(rank) + sources_.at(rank).early_count;
+      const std::uint32_t count = sources_.within_step(rank) + sources_.source_of(rank).early_count;
       if (count != 0) uncounted(rank, count);
     }
     messages_[index_of(match_policy::none)].take_all([&](message_node& message) {
@@ -326,7 +326,7 @@ class basic_ordered_matching {
     });
     sources_.set_early(false);
     early_.take_all([&](message_node& message) {
-      --sources_.at(message.key.rank()).early_count;
+      --sources_.source_of(message.key.rank()).early_count;
       messages.add(message);
     });
     receives_.take_all([&](node& receive) {
@@ -371,17 +371,17 @@ class basic_ordered_matching {
 
   class entered {
    public:
-    [[gnu::always_inline]] entered(basic_ordered_matching& at, message_list& released) noexcept
-        : at_{at}, released_{released}, is_inside_{at.lock_.try_enter()} {}
+    [[gnu::always_inline]] entered(basic_ordered_matching& matching, message_list& released) noexcept
+        : matching_{matching}, released_{released}, is_inside_{matching.lock_.try_enter()} {}
     [[gnu::always_inline]] ~entered() {
-      if (is_inside_) at_.leave(released_);
+      if (is_inside_) matching_.leave(released_);
     }
     entered(const entered&) = delete;
     entered& operator=(const entered&) = delete;
     explicit operator bool() const noexcept { return is_inside_; }
 
    private:
-    basic_ordered_matching& at_;
+    basic_ordered_matching& matching_;
     message_list& released_;
     bool is_inside_;
   };
@@ -427,9 +427,9 @@ class basic_ordered_matching {
 
   // The waiting message of the key's source with this name, which waits no more; or null.
   message_node* take_named(const match_key& key, std::uint64_t name) noexcept {
-    constexpr match_policy by = match_policy::rank_only;
-    message_node* each = messages_[index_of(by)].oldest(make_match_key(key.engine(), by, key.rank(), 0));
-    while (each != nullptr && each->name != name) each = links_of(*each, by).behind.get();
+    constexpr match_policy policy = match_policy::rank_only;
+    message_node* each = messages_[index_of(policy)].oldest(make_match_key(key.engine(), policy, key.rank(), 0));
+    while (each != nullptr && each->name != name) each = links_of(*each, policy).behind.get();
     if (each != nullptr) take_out(*each);
     return each;
   }
@@ -454,7 +454,7 @@ class basic_ordered_matching {
 
   // All messages of the source before the number `next` are in order.
   [[gnu::always_inline]] void put_in_order(const match_key& key, std::uint32_t next, message_list& released) noexcept {
-    source& from = sources_.at(key.rank());
+    source& from = sources_.source_of(key.rank());
     if (!sources_.advance(from, next)) [[unlikely]]
       end_step(from, key.engine(), released);
   }
@@ -469,7 +469,7 @@ class basic_ordered_matching {
 
   // Whether the next message of the key's source has arrived, and was not put in order yet.
   bool is_early_next(const match_key& key) noexcept {
-    const source& from = sources_.at(key.rank());
+    const source& from = sources_.source_of(key.rank());
     return from.early_count != 0 && early_.has(key.rank(), from.next_sequence);
   }
 
@@ -493,7 +493,7 @@ class basic_ordered_matching {
   // False: a message with this number already waits.
   bool keep_early(message_node& message) noexcept {
     if (!early_.keep(message)) return false;
-    ++sources_.at(message.key.rank()).early_count;
+    ++sources_.source_of(message.key.rank()).early_count;
     sources_.set_early(true);
     return true;
   }

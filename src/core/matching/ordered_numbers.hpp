@@ -44,40 +44,40 @@ class basic_ordered_numbers {
   /// number back. False: there is no credit, or another thread has closed the word.
   [[nodiscard]] bool try_take(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    word& at = words_[target];
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    word& word_of_rank = words_[target];
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     do {
       if (!has_credit(seen)) [[unlikely]]
         return false;
       sequence = number_in(seen);
       // [numbers.take] relaxed: the word's values are one order.
-    } while (!at.compare_exchange_weak(seen, seen + one - 1, std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, seen + one_number - 1, std::memory_order_relaxed));
     return true;
   }
 
   /// The same. False also if another thread takes a number at this moment.
   [[nodiscard]] [[gnu::always_inline]] bool try_take_once(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    word& at = words_[target];
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    word& word_of_rank = words_[target];
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     if (!has_credit(seen)) [[unlikely]]
       return false;
     sequence = number_in(seen);
     // [numbers.take] relaxed: as in `try_take`.
-    return at.compare_exchange_strong(seen, seen + one - 1, std::memory_order_relaxed);
+    return word_of_rank.compare_exchange_strong(seen, seen + one_number - 1, std::memory_order_relaxed);
   }
 
   /// The same also without a credit: the message may be sent once `has_credit_for` is true. False: another thread has
   /// closed the word.
   [[nodiscard]] bool try_take_owed(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    word& at = words_[target];
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    word& word_of_rank = words_[target];
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     do {
       if (is_closed(seen)) return false;
       sequence = number_in(seen);
       // [numbers.take] relaxed: as in `try_take`.
-    } while (!at.compare_exchange_weak(seen, seen + one - 1, std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, seen + one_number - 1, std::memory_order_relaxed));
     return true;
   }
 
@@ -109,12 +109,12 @@ class basic_ordered_numbers {
   /// Takes the credits of the numbers that follow, if there are any and the word is open. Returns how many.
   [[nodiscard]] std::uint32_t take_credits(std::uint32_t target) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    word& at = words_[target];
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    word& word_of_rank = words_[target];
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     do {
       if (!has_credit(seen)) return 0;
       // [numbers.uncredit] relaxed: as [numbers.take].
-    } while (!at.compare_exchange_weak(seen, seen >> 32 << 32 | no_credit, std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, seen >> 32 << 32 | no_credit, std::memory_order_relaxed));
     return static_cast<std::uint32_t>(credits_in(seen));
   }
 
@@ -122,12 +122,12 @@ class basic_ordered_numbers {
   /// has taken a later number, or has closed the word, and the number has to be used.
   [[nodiscard]] bool give_back(std::uint32_t target, std::uint32_t sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
-    word& at = words_[target];
-    std::uint64_t seen = at.load(std::memory_order_relaxed);
+    word& word_of_rank = words_[target];
+    std::uint64_t seen = word_of_rank.load(std::memory_order_relaxed);
     do {
       if (number_in(seen) != sequence + 1 || is_closed(seen)) return false;
       // [numbers.give_back] relaxed: as [numbers.take].
-    } while (!at.compare_exchange_weak(seen, seen - one + 1, std::memory_order_relaxed));
+    } while (!word_of_rank.compare_exchange_weak(seen, seen - one_number + 1, std::memory_order_relaxed));
     return true;
   }
 
@@ -145,7 +145,7 @@ class basic_ordered_numbers {
   /// `is_used`: the message with the number of `try_close` was sent.
   void open(std::uint32_t target, bool is_used) noexcept {
     // [numbers.open] relaxed: as [numbers.take].
-    words_[target].fetch_add(is_used ? closed + one - 1 : closed, std::memory_order_relaxed);
+    words_[target].fetch_add(is_used ? closed + one_number - 1 : closed, std::memory_order_relaxed);
   }
 
  private:
@@ -156,7 +156,7 @@ class basic_ordered_numbers {
   static constexpr std::uint32_t no_credit = 0x7fff'ffff;  // so that the highest bit says whether there is a credit
   static constexpr std::uint32_t closed = 0x4000'0000;
   static constexpr std::uint32_t open_least = 0x6000'0000;
-  static constexpr std::uint64_t one = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t one_number = std::uint64_t{1} << 32;
   static constexpr std::uint32_t number_in(std::uint64_t word) noexcept {
     return static_cast<std::uint32_t>(word >> 32);
   }

@@ -28,12 +28,12 @@ class ordered_sources {
   }
 
   [[nodiscard]] std::uint32_t step() const noexcept { return within_step_ + 1; }
-  [[nodiscard]] source& at(std::uint32_t rank) noexcept {
+  [[nodiscard]] source& source_of(std::uint32_t rank) noexcept {
     WEFT_ASSERT_CHECKED(rank < count_);
     return all_[rank];
   }
-  [[nodiscard]] std::uint32_t rank_of(const source& one) const noexcept {
-    return static_cast<std::uint32_t>(&one - all_.get());
+  [[nodiscard]] std::uint32_t rank_of(const source& counted_source) const noexcept {
+    return static_cast<std::uint32_t>(&counted_source - all_.get());
   }
 
   /// When a message with this number is to be delivered. Numbers wrap around: a number is early if it is ahead by less

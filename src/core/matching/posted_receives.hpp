@@ -50,28 +50,28 @@ class basic_posted_receives {
   basic_posted_receives() : queues_(make_queues<node>()) {}
 
   void append(node& receive) noexcept {
-    const match_policy by = receive.key.policy();
-    WEFT_ASSERT_CHECKED(by <= match_policy::none);
+    const match_policy policy = receive.key.policy();
+    WEFT_ASSERT_CHECKED(policy <= match_policy::none);
     end_alone();
-    if (by != match_policy::rank_tag) ++open_;
-    queues_[index_of(by)].append(receive);
+    if (policy != match_policy::rank_tag) ++open_;
+    queues_[index_of(policy)].append(receive);
     note_posted(receive);
   }
   /// The same for a receive that names rank and tag, without a function call. False: nothing has happened; the queues
   /// have to grow, or chains to move.
   [[nodiscard]] [[gnu::always_inline]] bool try_append_named(node& receive) noexcept {
-    constexpr match_policy by = match_policy::rank_tag;
-    WEFT_ASSERT_CHECKED(receive.key.policy() == by);
-    auto& named = queues_[index_of(by)];
+    constexpr match_policy policy = match_policy::rank_tag;
+    WEFT_ASSERT_CHECKED(receive.key.policy() == policy);
+    auto& named = queues_[index_of(policy)];
     if (alone_ == nullptr && open_ == 0 && named.is_empty()) {
       alone_ = &receive;
     } else {
       if (alone_ != nullptr) {
-        if (!named.try_append(*alone_, by)) [[unlikely]]
+        if (!named.try_append(*alone_, policy)) [[unlikely]]
           return false;
         alone_ = nullptr;
       }
-      if (!named.try_append(receive, by)) [[unlikely]]
+      if (!named.try_append(receive, policy)) [[unlikely]]
         return false;
     }
     note_posted(receive);
@@ -89,8 +89,8 @@ class basic_posted_receives {
     }
     if (open_ != 0) [[unlikely]]
       return take_oldest_of_any(key);
-    constexpr match_policy by = match_policy::rank_tag;
-    node* const found = queues_[index_of(by)].take_oldest(key, by);
+    constexpr match_policy policy = match_policy::rank_tag;
+    node* const found = queues_[index_of(policy)].take_oldest(key, policy);
     if (found != nullptr) note_gone(*found);
     return found;
   }
@@ -103,12 +103,12 @@ class basic_posted_receives {
   }
   /// It must wait here.
   void remove(node& receive) noexcept {
-    const match_policy by = receive.key.policy();
+    const match_policy policy = receive.key.policy();
     if (&receive == alone_) {
       alone_ = nullptr;
     } else {
-      queues_[index_of(by)].remove(receive);
-      if (by != match_policy::rank_tag) --open_;
+      queues_[index_of(policy)].remove(receive);
+      if (policy != match_policy::rank_tag) --open_;
     }
     note_gone(receive);
   }

@@ -110,8 +110,8 @@ class unexpected_sends {
     release_copy(unused);
     put(unused);
   }
-  void release_copy(const unexpected_message& of) noexcept {
-    if (is_copied(of)) copies_.release(const_cast<std::byte*>(of.arrival.payload), of.arrival.bytes);
+  void release_copy(const unexpected_message& message) noexcept {
+    if (is_copied(message)) copies_.release(const_cast<std::byte*>(message.arrival.payload), message.arrival.bytes);
   }
 
   [[nodiscard]] send_budget& budget() noexcept { return budget_; }

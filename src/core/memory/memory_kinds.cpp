@@ -33,11 +33,11 @@ bool is_aligned(const void* address, std::size_t alignment) noexcept {
 }
 
 // Of the failing copies of layouts and of all kinds, one line each.
-void log_failure(const memory& of, const char* why, const std::string& text) noexcept {
+void log_failure(const memory& memory, const char* why, const std::string& text) noexcept {
   static base::said_once said_of_layouts;
   static std::array<base::said_once, 8> said_of_kinds;
-  const std::string_view kind = memory_copies::kind_of(of);
-  base::said_once& said = memory_copies::is_layout(of)
+  const std::string_view kind = memory_copies::kind_of(memory);
+  base::said_once& said = memory_copies::is_layout(memory)
                               ? said_of_layouts
                               : said_of_kinds[std::hash<std::string_view>{}(kind) % said_of_kinds.size()];
   base::log_once(said, base::log_level::error,
@@ -79,18 +79,18 @@ void memory_kinds::end(kind_state& kind) noexcept {
 
 // Not called if the kind has ended. It may end, and another one take its place, as soon as this thread is outside.
 template <class Look>
-void memory_copies::look(const memory& of, const Look& look_at) noexcept {
-  kind_state& kind = *of.kind_;
-  if (!kind.gate.try_enter(number_of(of))) return;
+void memory_copies::look(const memory& memory, const Look& look_at) noexcept {
+  kind_state& kind = *memory.kind_;
+  if (!kind.gate.try_enter(number_of(memory))) return;
   look_at(std::as_const(kind));
   kind.gate.leave();
 }
 
-refused_memory memory_kinds::check(const memory* in, const void* address, std::uint64_t bytes) const noexcept {
-  if (in == nullptr) return knows_addresses() ? find_unnamed(address, bytes) : refused_memory{};
-  if (memory_copies::is_layout(*in)) return {};
+refused_memory memory_kinds::check(const memory* memory, const void* address, std::uint64_t bytes) const noexcept {
+  if (memory == nullptr) return knows_addresses() ? find_unnamed(address, bytes) : refused_memory{};
+  if (memory_copies::is_layout(*memory)) return {};
   refused_memory out{memory_refusal::ended, "ended"};
-  memory_copies::look(*in, [&](const kind_state& kind) {
+  memory_copies::look(*memory, [&](const kind_state& kind) {
     out = {kind.runtime != number_                         ? memory_refusal::foreign
            : is_aligned(address, kind.functions.alignment) ? memory_refusal::none
                                                            : memory_refusal::unaligned,
@@ -119,85 +119,85 @@ refused_memory memory_kinds::find_unnamed(const void* address, std::uint64_t byt
   return {};
 }
 
-bool memory_copies::is_ordinary(const memory& of) noexcept {
-  return of.kind_ == nullptr && static_cast<const layout&>(of).is_contiguous();
+bool memory_copies::is_ordinary(const memory& memory) noexcept {
+  return memory.kind_ == nullptr && static_cast<const layout&>(memory).is_contiguous();
 }
 
-bool memory_copies::is_for_peers(const memory& of) noexcept {
+bool memory_copies::is_for_peers(const memory& memory) noexcept {
   bool out = false;
-  if (of.kind_ != nullptr) look(of, [&](const kind_state& kind) { out = kind.functions.peers_may_copy; });
+  if (memory.kind_ != nullptr) look(memory, [&](const kind_state& kind) { out = kind.functions.peers_may_copy; });
   return out;
 }
 
-bool memory_copies::is_for_peers(const memory& of, const void* address) noexcept {
+bool memory_copies::is_for_peers(const memory& memory, const void* address) noexcept {
   bool out = false;
-  if (of.kind_ != nullptr) {
-    look(of, [&](const kind_state& kind) {
+  if (memory.kind_ != nullptr) {
+    look(memory, [&](const kind_state& kind) {
       out = kind.functions.peers_may_copy && is_aligned(address, kind.functions.alignment);
     });
   }
   return out;
 }
 
-std::string_view memory_copies::kind_of(const memory& of) noexcept {
-  if (of.kind_ == nullptr) return "layout";
+std::string_view memory_copies::kind_of(const memory& memory) noexcept {
+  if (memory.kind_ == nullptr) return "layout";
   std::string_view out = "ended";
-  look(of, [&](const kind_state& kind) { out = kind.name; });
+  look(memory, [&](const kind_state& kind) { out = kind.name; });
   return out;
 }
 
 // Calls `copy`, a function of the user's.
 template <class Copy>
-bool memory_copies::run(const memory& of, std::size_t bytes, const Copy& copy) noexcept {
+bool memory_copies::run(const memory& memory, std::size_t bytes, const Copy& copy) noexcept {
   const base::callback_scope calls_program;
   try {
     const std::size_t copied = copy();
     if (copied == bytes) return true;
-    log_failure(of,
+    log_failure(memory,
                 copied < bytes ? "has copied fewer bytes than it was asked for"
                                : "says that it has copied more bytes than it was asked for",
                 {});
   } catch (...) {
-    log_failure(of, "has thrown", base::exception_text());
+    log_failure(memory, "has thrown", base::exception_text());
   }
   return false;
 }
 
 template <class Copy>
-bool memory_copies::in_kind(const memory& of, std::size_t bytes, const Copy& copy) noexcept {
-  kind_state& kind = *of.kind_;
-  if (!kind.gate.try_enter(number_of(of))) {
-    log_failure(of, "has ended before its memory was copied", {});
+bool memory_copies::in_kind(const memory& memory, std::size_t bytes, const Copy& copy) noexcept {
+  kind_state& kind = *memory.kind_;
+  if (!kind.gate.try_enter(number_of(memory))) {
+    log_failure(memory, "has ended before its memory was copied", {});
     return false;
   }
-  const bool copied = run(of, bytes, [&] { return copy(kind.functions); });
+  const bool copied = run(memory, bytes, [&] { return copy(kind.functions); });
   kind.gate.leave();
   return copied;
 }
 
-bool memory_copies::out(const memory& of, const void* address, std::uint64_t offset, std::byte* to,
-                        std::size_t bytes) noexcept {
+bool memory_copies::copy_out(const memory& memory, const void* address, std::uint64_t offset, std::byte* to,
+                             std::size_t bytes) noexcept {
   if (bytes == 0) return true;
-  if (of.kind_ == nullptr) {
-    const auto& shape = static_cast<const layout&>(of);
-    return run(of, bytes, [&] { return shape.functions_.pack(of.context_, address, offset, to, bytes); });
+  if (memory.kind_ == nullptr) {
+    const auto& shape = static_cast<const layout&>(memory);
+    return run(memory, bytes, [&] { return shape.functions_.pack(memory.context_, address, offset, to, bytes); });
   }
-  return in_kind(of, bytes, [&](const memory_functions& kind) {
-    if (kind.copy_out != nullptr) return kind.copy_out(of, address, offset, to, bytes);
+  return in_kind(memory, bytes, [&](const memory_functions& kind) {
+    if (kind.copy_out != nullptr) return kind.copy_out(memory, address, offset, to, bytes);
     std::memcpy(to, static_cast<const std::byte*>(address) + offset, bytes);
     return bytes;
   });
 }
 
-bool memory_copies::in(const memory& of, void* address, std::uint64_t offset, const std::byte* from,
-                       std::size_t bytes) noexcept {
+bool memory_copies::copy_in(const memory& memory, void* address, std::uint64_t offset, const std::byte* from,
+                            std::size_t bytes) noexcept {
   if (bytes == 0) return true;
-  if (of.kind_ == nullptr) {
-    const auto& shape = static_cast<const layout&>(of);
-    return run(of, bytes, [&] { return shape.functions_.unpack(of.context_, address, offset, from, bytes); });
+  if (memory.kind_ == nullptr) {
+    const auto& shape = static_cast<const layout&>(memory);
+    return run(memory, bytes, [&] { return shape.functions_.unpack(memory.context_, address, offset, from, bytes); });
   }
-  return in_kind(of, bytes, [&](const memory_functions& kind) {
-    if (kind.copy_in != nullptr) return kind.copy_in(of, address, offset, from, bytes);
+  return in_kind(memory, bytes, [&](const memory_functions& kind) {
+    if (kind.copy_in != nullptr) return kind.copy_in(memory, address, offset, from, bytes);
     std::memcpy(static_cast<std::byte*>(address) + offset, from, bytes);
     return bytes;
   });

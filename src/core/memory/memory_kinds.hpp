@@ -56,8 +56,9 @@ class memory_kinds {
   [[nodiscard]] bool knows_addresses() const noexcept {
     return knowing_.load(std::memory_order_relaxed) != 0;  // [hint] a kind that is made meanwhile knows nothing older
   }
-  /// Whether an operation of this runtime may use the `bytes` bytes at `address` of the memory `in`; null: ordinary.
-  [[nodiscard]] refused_memory check(const memory* in, const void* address, std::uint64_t bytes) const noexcept;
+  /// Whether an operation of this runtime may use the `bytes` bytes at `address` of the memory `memory`; null:
+  /// ordinary.
+  [[nodiscard]] refused_memory check(const memory* memory, const void* address, std::uint64_t bytes) const noexcept;
 
   static constexpr std::size_t kinds_max = 64;
 
@@ -71,32 +72,32 @@ class memory_kinds {
 /// Copies between ordinary memory and other memory. Each answers whether all bytes were copied; if not, the log says
 /// why, once for each kind.
 struct memory_copies {
-  [[nodiscard]] static bool out(const memory& of, const void* address, std::uint64_t offset, std::byte* to,
-                                std::size_t bytes) noexcept;
-  [[nodiscard]] static bool in(const memory& of, void* address, std::uint64_t offset, const std::byte* from,
-                               std::size_t bytes) noexcept;
+  [[nodiscard]] static bool copy_out(const memory& memory, const void* address, std::uint64_t offset, std::byte* to,
+                                     std::size_t bytes) noexcept;
+  [[nodiscard]] static bool copy_in(const memory& memory, void* address, std::uint64_t offset, const std::byte* from,
+                                    std::size_t bytes) noexcept;
 
   /// Whether it is a layout that is ordinary memory all the same.
-  [[nodiscard]] static bool is_ordinary(const memory& of) noexcept;
+  [[nodiscard]] static bool is_ordinary(const memory& memory) noexcept;
   /// Whether it is a layout: its buffers may have a null address.
-  [[nodiscard]] static bool is_layout(const memory& of) noexcept { return of.kind_ == nullptr; }
+  [[nodiscard]] static bool is_layout(const memory& memory) noexcept { return memory.kind_ == nullptr; }
   /// Whether the system copies by the address, for this rank and for peers. False once the kind has ended.
-  [[nodiscard]] static bool is_for_peers(const memory& of) noexcept;
+  [[nodiscard]] static bool is_for_peers(const memory& memory) noexcept;
   /// The same for a part of a buffer from `address` on, which posts refuse if it is not aligned.
-  [[nodiscard]] static bool is_for_peers(const memory& of, const void* address) noexcept;
-  [[nodiscard]] static std::string_view kind_of(const memory& of) noexcept;
+  [[nodiscard]] static bool is_for_peers(const memory& memory, const void* address) noexcept;
+  [[nodiscard]] static std::string_view kind_of(const memory& memory) noexcept;
 
  private:
   friend class memory_kinds;
-  [[nodiscard]] static std::uint32_t number_of(const memory& of) noexcept {
-    return static_cast<std::uint32_t>(of.number_);
+  [[nodiscard]] static std::uint32_t number_of(const memory& memory) noexcept {
+    return static_cast<std::uint32_t>(memory.number_);
   }
   template <class Look>
-  static void look(const memory& of, const Look& look_at) noexcept;
+  static void look(const memory& memory, const Look& look_at) noexcept;
   template <class Copy>
-  [[nodiscard]] static bool run(const memory& of, std::size_t bytes, const Copy& copy) noexcept;
+  [[nodiscard]] static bool run(const memory& memory, std::size_t bytes, const Copy& copy) noexcept;
   template <class Copy>
-  [[nodiscard]] static bool in_kind(const memory& of, std::size_t bytes, const Copy& copy) noexcept;
+  [[nodiscard]] static bool in_kind(const memory& memory, std::size_t bytes, const Copy& copy) noexcept;
 };
 
 }  // namespace weft::core

@@ -171,7 +171,7 @@ class basic_slab_pool {
   [[nodiscard]] static std::uint32_t link_of(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head); }
   // The element that a link names; null if the link is stale, and names a slab that this thread does not see yet. The
   // head's own link is never stale.
-  [[nodiscard]] Element* at(std::uint32_t link) noexcept {
+  [[nodiscard]] Element* element_at(std::uint32_t link) noexcept {
     const std::uint32_t index = link - 1;
     // [slab.at] relaxed: the head has carried the slab as well as the link.
     Element* const first = directory_[index / SlabElements].load(std::memory_order_relaxed);
@@ -182,7 +182,7 @@ class basic_slab_pool {
     // [slab.peek] acquire <- [slab.push]: the element on top, its slab and its link.
     std::uint64_t seen = head_.load(std::memory_order_acquire);
     while (link_of(seen) != 0) {
-      Element* const top = at(link_of(seen));
+      Element* const top = element_at(link_of(seen));
       support::must_exist(top);
       // [slab.next] relaxed: stale only if the head has changed, and then the exchange fails.
       const std::uint32_t below = top->pooled.below.load(std::memory_order_relaxed);
@@ -202,7 +202,7 @@ class basic_slab_pool {
       std::uint32_t count = 0;
       std::uint32_t link = link_of(seen);
       while (link != 0 && count < room) {
-        Element* const next = at(link);
+        Element* const next = element_at(link);
         if (next == nullptr) break;  // a stale link: the exchange fails
         out[count++] = next;
         // [slab.next_many] relaxed: stale only if the head has changed, and then the exchange fails.

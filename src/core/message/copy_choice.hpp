@@ -80,7 +80,7 @@ class class_choice {
   [[nodiscard]] bool is_learning() const noexcept { return is_learning_; }
   [[nodiscard]] copy_method_set allowed() const noexcept { return allowed_; }
   /// The median of the last samples: time for a MiB; 0: there is none.
-  [[nodiscard]] std::uint32_t score(copy_method of) const noexcept { return list(of).score(); }
+  [[nodiscard]] std::uint32_t score(copy_method method) const noexcept { return list(method).score(); }
 
   /// A message begins.
   [[nodiscard]] chosen_copy begin() noexcept {
@@ -98,12 +98,12 @@ class class_choice {
   }
 
   /// A message has ended. True: another method is the settled one from here on, or the first one is found.
-  bool end(const chosen_copy& of, const measured_copy& shown) noexcept {
-    if (of.method != method_) {
+  bool end(const chosen_copy& chosen, const measured_copy& shown) noexcept {
+    if (chosen.method != method_) {
       mixed_until_ = shown.ended;
       return false;
     }
-    trial_.see_together(static_cast<std::uint8_t>(number_ - of.number));
+    trial_.see_together(static_cast<std::uint8_t>(number_ - chosen.number));
     if (!shown.counts || shown.begun <= mixed_until_) return false;
     trial_.count(shown);
     if (trial_.counted() < needed() && !is_spent(shown.bytes)) return false;
@@ -117,10 +117,10 @@ class class_choice {
   static constexpr unsigned spent_times = 8;
   static constexpr std::uint8_t slow_trials_max = 3;
 
-  [[nodiscard]] const copy_samples& list(copy_method of) const noexcept {
-    return samples_[static_cast<std::size_t>(of)];
+  [[nodiscard]] const copy_samples& list(copy_method method) const noexcept {
+    return samples_[static_cast<std::size_t>(method)];
   }
-  [[nodiscard]] copy_samples& list(copy_method of) noexcept { return samples_[static_cast<std::size_t>(of)]; }
+  [[nodiscard]] copy_samples& list(copy_method method) noexcept { return samples_[static_cast<std::size_t>(method)]; }
 
   [[nodiscard]] unsigned needed() const noexcept { return trial_.needed(trial_messages_); }
   // Whether the trial has taken several times what it should take in all.
@@ -213,8 +213,8 @@ class class_choice {
     }
   }
   // While the choice is learned: a method that has been twice as slow as the best one is left to exploring.
-  [[nodiscard]] bool needs_sample(copy_method of) const noexcept {
-    const copy_samples& its = list(of);
+  [[nodiscard]] bool needs_sample(copy_method method) const noexcept {
+    const copy_samples& its = list(method);
     return its.count() == 0 || (its.count() < samples_min && its.score() / 2 <= list(best()).score());
   }
   // Of the methods that need a sample.

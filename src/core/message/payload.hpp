@@ -96,36 +96,38 @@ class payload {
   /// Of a bad one: whether the list is too long. It was not walked.
   [[nodiscard]] bool is_too_long() const noexcept { return rest_ == too_many; }
 
-  /// Copies bytes `offset` to `offset + count - 1`. `at` is any position in this list, and afterwards that of the last
-  /// byte. False: a function of a kind of memory has failed, and some of the bytes may be copied.
+  /// Copies bytes `offset` to `offset + count - 1`. `position` is any position in this list, and afterwards that of the
+  /// last byte. False: a function of a kind of memory has failed, and some of the bytes may be copied.
   [[nodiscard]] bool copy_to(std::byte* out, std::uint64_t offset, std::size_t count,
-                             list_position& at) const noexcept {
-    return each_piece(offset, count, at,
-                      [&](const weft::memory* in, byte_pointer piece, std::uint64_t from, std::size_t bytes) {
-                        if (in != nullptr && !memory_copies::out(*in, piece, from, out, bytes)) return false;
-                        if (in == nullptr) copy(out, piece + from, bytes);
+                             list_position& position) const noexcept {
+    return each_piece(offset, count, position,
+                      [&](const weft::memory* memory, byte_pointer piece, std::uint64_t from, std::size_t bytes) {
+                        if (memory != nullptr && !memory_copies::copy_out(*memory, piece, from, out, bytes))
+                          return false;
+                        if (memory == nullptr) copy(out, piece + from, bytes);
                         out += bytes;
                         return true;
                       });
   }
-  [[nodiscard]] bool copy_from(const std::byte* in, std::uint64_t offset, std::size_t count,
-                               list_position& at) const noexcept {
-    return each_piece(offset, count, at,
-                      [&](const weft::memory* of, byte_pointer piece, std::uint64_t to, std::size_t bytes) {
-                        if (of != nullptr && !memory_copies::in(*of, piece, to, in, bytes)) return false;
-                        if (of == nullptr) copy(piece + to, in, bytes);
-                        in += bytes;
+  [[nodiscard]] bool copy_from(const std::byte* source, std::uint64_t offset, std::size_t count,
+                               list_position& position) const noexcept {
+    return each_piece(offset, count, position,
+                      [&](const weft::memory* memory, byte_pointer piece, std::uint64_t to, std::size_t bytes) {
+                        if (memory != nullptr && !memory_copies::copy_in(*memory, piece, to, source, bytes))
+                          return false;
+                        if (memory == nullptr) copy(piece + to, source, bytes);
+                        source += bytes;
                         return true;
                       });
   }
   // The same from the first byte on.
   [[nodiscard]] bool copy_to(std::byte* out, std::size_t count) const noexcept {
-    list_position at;
-    return copy_to(out, 0, count, at);
+    list_position position;
+    return copy_to(out, 0, count, position);
   }
-  [[nodiscard]] bool copy_from(const std::byte* in, std::size_t count) const noexcept {
-    list_position at;
-    return copy_from(in, 0, count, at);
+  [[nodiscard]] bool copy_from(const std::byte* source, std::size_t count) const noexcept {
+    list_position position;
+    return copy_from(source, 0, count, position);
   }
 
   /// Calls `visit(memory, address, bytes)` for each piece with bytes until it answers false; whether it never did.
@@ -141,9 +143,9 @@ class payload {
     return true;
   }
 
-  /// The pieces of bytes `offset` to `offset + count - 1`, of as many as `out` has room for. `at` as for a copy. Only
-  /// where `is_for_peers`.
-  [[nodiscard]] found_pieces find_pieces(std::uint64_t offset, std::uint64_t count, list_position& at,
+  /// The pieces of bytes `offset` to `offset + count - 1`, of as many as `out` has room for. `position` as for a copy.
+  /// Only where `is_for_peers`.
+  [[nodiscard]] found_pieces find_pieces(std::uint64_t offset, std::uint64_t count, list_position& position,
                                          std::span<net::memory_piece> out) const noexcept;
 
  private:
@@ -155,10 +157,11 @@ class payload {
     }
   }
 
-  // Moves `at` to the piece of byte `offset`, which is below `bytes()`.
-  void seek(list_position& at, std::uint64_t offset) const noexcept {
-    while (offset < at.begin) at.begin -= list()[--at.piece].bytes();
-    while (offset - at.begin >= list()[at.piece].bytes()) at.begin += list()[at.piece++].bytes();
+  // Moves `position` to the piece of byte `offset`, which is below `bytes()`.
+  void seek(list_position& position, std::uint64_t offset) const noexcept {
+    while (offset < position.begin) position.begin -= list()[--position.piece].bytes();
+    while (offset - position.begin >= list()[position.piece].bytes())
+      position.begin += list()[position.piece++].bytes();
   }
 
   // The memory of a piece that its functions copy; null: ordinary memory.
@@ -166,33 +169,33 @@ class payload {
     return piece.memory() != nullptr && !memory_copies::is_ordinary(*piece.memory()) ? piece.memory() : nullptr;
   }
   [[nodiscard]] bool is_layout() const noexcept { return memory() != nullptr && memory_copies::is_layout(*memory()); }
-  void name_memory(const weft::memory& in) noexcept {
-    if (!memory_copies::is_ordinary(in)) rest_ = reinterpret_cast<std::uintptr_t>(&in);
+  void name_memory(const weft::memory& memory) noexcept {
+    if (!memory_copies::is_ordinary(memory)) rest_ = reinterpret_cast<std::uintptr_t>(&memory);
   }
 
   // Calls `visit(memory, address, offset, bytes)` for each piece of these bytes, with the part of it, until it answers
   // false; whether it never did.
   template <class Visit>
-  [[nodiscard]] bool each_piece(std::uint64_t offset, std::size_t count, list_position& at,
+  [[nodiscard]] bool each_piece(std::uint64_t offset, std::size_t count, list_position& position,
                                 const Visit& visit) const noexcept {
     if (count == 0) return true;
     if (!is_list()) return visit(memory(), static_cast<byte_pointer>(memory_), offset, count);
-    seek(at, offset);
-    const Buffer* piece = list() + at.piece;
-    std::uint64_t in = offset - at.begin;
+    seek(position, offset);
+    const Buffer* piece = list() + position.piece;
+    std::uint64_t piece_offset = offset - position.begin;
     for (;;) {
-      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(piece->bytes() - in, count));
-      if (bytes != 0 && !visit(kind_of(*piece), static_cast<byte_pointer>(piece->address()), in, bytes)) {
-        at.piece = static_cast<std::uint32_t>(piece - list());
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(piece->bytes() - piece_offset, count));
+      if (bytes != 0 && !visit(kind_of(*piece), static_cast<byte_pointer>(piece->address()), piece_offset, bytes)) {
+        position.piece = static_cast<std::uint32_t>(piece - list());
         return false;
       }
       count -= bytes;
       if (count == 0) break;
-      at.begin += piece->bytes();
-      in = 0;
+      position.begin += piece->bytes();
+      piece_offset = 0;
       ++piece;
     }
-    at.piece = static_cast<std::uint32_t>(piece - list());
+    position.piece = static_cast<std::uint32_t>(piece - list());
     return true;
   }
 
@@ -247,19 +250,19 @@ payload<Buffer>::payload(const basic_buffer_list<Buffer>& several) noexcept {
 }
 
 template <class Buffer>
-found_pieces payload<Buffer>::find_pieces(std::uint64_t offset, std::uint64_t count, list_position& at,
+found_pieces payload<Buffer>::find_pieces(std::uint64_t offset, std::uint64_t count, list_position& position,
                                           std::span<net::memory_piece> out) const noexcept {
   found_pieces found;
   if (!is_list()) {
     out[0] = net::piece_of(address_of_piece() + offset, count);
     return {1, count};
   }
-  seek(at, offset);
-  std::uint64_t in = offset - at.begin;
+  seek(position, offset);
+  std::uint64_t piece_offset = offset - position.begin;
   for (;;) {
-    const Buffer& piece = list()[at.piece];
-    const std::uint64_t bytes = std::min(piece.bytes() - in, count - found.bytes);
-    const net::memory_piece next = net::piece_of(static_cast<byte_pointer>(piece.address()) + in, bytes);
+    const Buffer& piece = list()[position.piece];
+    const std::uint64_t bytes = std::min(piece.bytes() - piece_offset, count - found.bytes);
+    const net::memory_piece next = net::piece_of(static_cast<byte_pointer>(piece.address()) + piece_offset, bytes);
     net::memory_piece* const last = found.count != 0 ? &out[found.count - 1] : nullptr;
     if (last != nullptr && last->address + last->bytes == next.address) {
       last->bytes += bytes;
@@ -269,9 +272,9 @@ found_pieces payload<Buffer>::find_pieces(std::uint64_t offset, std::uint64_t co
     }
     found.bytes += bytes;
     if (found.bytes == count) return found;
-    at.begin += piece.bytes();
-    ++at.piece;
-    in = 0;
+    position.begin += piece.bytes();
+    ++position.piece;
+    piece_offset = 0;
   }
 }
 

@@ -61,16 +61,16 @@ class peer_choice {
   }
 
   /// It has ended. True: from here on most messages of the class travel by another method, or learning is over.
-  bool end(std::size_t index, const timed_copy& of, std::uint64_t bytes, std::uint64_t now) noexcept {
-    if (of.begun == 0 || !lock_.try_enter()) return false;
+  bool end(std::size_t index, const timed_copy& timed, std::uint64_t bytes, std::uint64_t now) noexcept {
+    if (timed.begun == 0 || !lock_.try_enter()) return false;
     measured_copy shown{.ended = now | 1, .bytes = bytes};
-    shown.begun = shown.ended - static_cast<std::uint32_t>(shown.ended - of.begun);
+    shown.begun = shown.ended - static_cast<std::uint32_t>(shown.ended - timed.begun);
     const std::uint64_t from = std::max(shown.begun, last_end_);
     shown.time = shown.ended - std::min(from, shown.ended);
-    const bool is_new = of.chosen.method == copy_method::packets && new_bytes_left_ != 0;
+    const bool is_new = timed.chosen.method == copy_method::packets && new_bytes_left_ != 0;
     if (is_new) new_bytes_left_ -= std::min(bytes, new_bytes_left_);
     shown.counts = !is_new && shown.ended >= from;
-    const bool has_changed = of_class_[index].end(of.chosen, shown);
+    const bool has_changed = of_class_[index].end(timed.chosen, shown);
     last_end_ = std::max(shown.ended, last_end_);
     settled_[index].store(of_class_[index].settled(), std::memory_order_relaxed);  // [hint]
     lock_.leave();

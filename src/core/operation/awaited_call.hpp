@@ -13,8 +13,8 @@ namespace weft::core {
 
 struct awaited_call {
   /// The operation is complete. The call may have returned, and this object have ended, when this returns.
-  void complete(completion_record&& with) noexcept {
-    record = std::move(with);
+  void complete(completion_record&& signalled) noexcept {
+    record = std::move(signalled);
     end.come();
   }
 

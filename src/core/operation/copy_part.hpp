@@ -55,25 +55,25 @@ struct copy_part {
   /// afterwards is of its own use, so that no later use takes it for one in its list.
   template <class Copy>
   auto with_position(bool is_list, std::uint64_t use, const Copy& copy) noexcept {
-    list_position at;
-    if (!is_list) return copy(at);
+    list_position position;
+    if (!is_list) return copy(position);
     const auto generation = static_cast<std::uint32_t>(use >> 32);
     if (uses_position.try_enter()) {
-      if (kept.generation == generation) at = {kept.begin, kept.piece};
+      if (kept.generation == generation) position = {kept.begin, kept.piece};
       uses_position.leave();
     }
     struct keeping {
-      copy_part& of;
-      const list_position& at;
+      copy_part& part;
+      const list_position& position;
       std::uint32_t generation;
       ~keeping() {
-        if (!of.uses_position.try_enter()) return;
-        of.kept = {at.begin, at.piece, generation};
-        of.uses_position.leave();
+        if (!part.uses_position.try_enter()) return;
+        part.kept = {position.begin, position.piece, generation};
+        part.uses_position.leave();
       }
     };
-    const keeping at_end{*this, at, generation};
-    return copy(at);
+    const keeping at_end{*this, position, generation};
+    return copy(position);
   }
 };
 

@@ -52,8 +52,8 @@ enum class step : std::uint8_t {
 };
 
 /// Whether all that is left to do is to send the message that completes the operation at the peer.
-[[nodiscard]] constexpr bool is_answer(step at) noexcept {
-  return at == step::send_fin || at == step::send_written || at == step::answer_atomic;
+[[nodiscard]] constexpr bool is_answer(step current) noexcept {
+  return current == step::send_fin || current == step::send_written || current == step::answer_atomic;
 }
 
 /// Which set an operation is from. Posts and arrivals have sets of their own, so that posts can't use up the operations

@@ -38,14 +38,14 @@ class operations {
     return 2 * pool::bytes_at_first(posts) + pool::bytes_at_first(receives) + pool::bytes_at_first(late_bounds);
   }
 
-  [[nodiscard]] operation_pool& posts() noexcept { return of(operation_set::posts); }
-  [[nodiscard]] operation_pool& arrivals() noexcept { return of(operation_set::arrivals); }
-  [[nodiscard]] operation_pool& receives() noexcept { return of(operation_set::receives); }
-  [[nodiscard]] operation_pool& late_receives() noexcept { return of(operation_set::late_receives); }
+  [[nodiscard]] operation_pool& posts() noexcept { return pool_of(operation_set::posts); }
+  [[nodiscard]] operation_pool& arrivals() noexcept { return pool_of(operation_set::arrivals); }
+  [[nodiscard]] operation_pool& receives() noexcept { return pool_of(operation_set::receives); }
+  [[nodiscard]] operation_pool& late_receives() noexcept { return pool_of(operation_set::late_receives); }
   void put(operation_state& done) noexcept {
     if (done.copying.is_counted) [[unlikely]]
       long_messages_.fetch_sub(1, std::memory_order_relaxed);  // [hint] as below
-    of(done.set()).put(done);
+    pool_of(done.set()).put(done);
   }
 
   /// Counts an operation of `arrivals` among the long active messages under way, until it is put back. False: there are
@@ -103,7 +103,7 @@ class operations {
   // Receives that complete as soon as their message is copied, for when the set of receives is used up.
   static constexpr pool_bounds late_bounds{64, 64};
 
-  [[nodiscard]] operation_pool& of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }
+  [[nodiscard]] operation_pool& pool_of(operation_set set) noexcept { return sets_[static_cast<std::size_t>(set)]; }
 
   std::array<operation_pool, operation_sets> sets_;
   std::uint32_t long_max_;

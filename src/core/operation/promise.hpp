@@ -46,7 +46,8 @@ class promise {
   /// with the promises of other such threads, too.
   [[nodiscard]] static std::uint32_t made_here(const completion& object) noexcept {
     const std::uint32_t slot = detail::this_thread_slot();
-    const auto& word = slot < object.promised_.by.size() ? object.promised_.by[slot] : object.promised_.by_others;
+    const auto& word =
+        slot < object.promised_.by_thread.size() ? object.promised_.by_thread[slot] : object.promised_.by_others;
     return word.load(std::memory_order_relaxed);  // [own]
   }
   /// Signals that were promised and have not begun.
@@ -54,14 +55,14 @@ class promise {
     return object.promised_beyond(object.begun_);
   }
 
-  /// Keeps a promise: gives `record` to `object` on behalf of device `by`. False if the object is full, or if callbacks
-  /// nest too deep for one more: then a call of progress gives it later. When this returns, the object may have been
-  /// destroyed.
-  [[nodiscard]] static bool keep(device_state& by, completion& object, completion_record& record) noexcept {
+  /// Keeps a promise: gives `record` to `object` on behalf of device `dev`. False if the object is full, or if
+  /// callbacks nest too deep for one more: then a call of progress gives it later. When this returns, the object may
+  /// have been destroyed.
+  [[nodiscard]] static bool keep(device_state& dev, completion& object, completion_record& record) noexcept {
     if (base::callback_scope::is_too_deep()) [[unlikely]]
       return false;
     begin(object);
-    const bool taken = call(by, object, record);
+    const bool taken = call(dev, object, record);
     if (taken) {
       end(object);
     } else {
@@ -70,9 +71,9 @@ class promise {
     return taken;
   }
   /// Calls `object.signal`, which was not promised to `object`. Whether it has taken `record`.
-  [[nodiscard]] static bool call(device_state& by, completion& object, completion_record& record) noexcept {
+  [[nodiscard]] static bool call(device_state& dev, completion& object, completion_record& record) noexcept {
     const base::callback_scope object_runs;
-    const running_callback by_device{by};
+    const running_callback by_device{dev};
     return object.signal(std::move(record)) == completion::answer::taken;
   }
 

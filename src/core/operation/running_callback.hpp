@@ -18,8 +18,8 @@ class kept_reply;
 /// its life.
 class running_callback {
  public:
-  explicit running_callback(device_state& by) noexcept
-      : outer_{std::exchange(base::words_of_fiber.running, this)}, by_{&by} {}
+  explicit running_callback(device_state& dev) noexcept
+      : outer_{std::exchange(base::words_of_fiber.running, this)}, device_{&dev} {}
   ~running_callback() {
     base::words_of_fiber.running = outer_;
     if (reserved_ != nullptr) [[unlikely]]
@@ -33,7 +33,7 @@ class running_callback {
     return static_cast<running_callback*>(base::words_of_fiber.running);
   }
 
-  [[nodiscard]] device_state& by() const noexcept { return *by_; }
+  [[nodiscard]] device_state& device() const noexcept { return *device_; }
   /// Room for a reply that can't be sent at once (protocol/reply.cpp); null: none is reserved.
   [[nodiscard]] kept_reply*& reserved() noexcept { return reserved_; }
 
@@ -41,7 +41,7 @@ class running_callback {
   void release() noexcept;
 
   void* outer_;
-  device_state* by_;
+  device_state* device_;
   kept_reply* reserved_ = nullptr;
 };
 

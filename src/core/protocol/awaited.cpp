@@ -15,8 +15,8 @@ void count(device_state& dev, operation_state& operation) noexcept {
 
 void uncount(device_state& dev, const operation_state& operation) noexcept {
   WEFT_ASSERT_CHECKED(operation.peer < dev.rank_count());
-  const flush_count in = flush_count::from(operation.sending.awaited_in);
-  if (dev.runtime().peers().flushes().end(operation.peer, in, operation.transfer.region))
+  const flush_count count = flush_count::from(operation.sending.awaited_in);
+  if (dev.runtime().peers().flushes().end(operation.peer, count, operation.transfer.region))
     dev.runtime().own().wake_flushes();
 }
 

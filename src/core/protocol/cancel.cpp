@@ -59,7 +59,7 @@ void end(device_state& dev, operation_state& taken, bool is_told) noexcept {
   complete::signal_or_defer(dev, taken);
 }
 
-cancel_answer one(device_state& dev, std::uint64_t ticket, bool is_told) noexcept {
+cancel_answer single(device_state& dev, std::uint64_t ticket, bool is_told) noexcept {
   operation_state* waiting = nullptr;
   cancel_answer asked = cancel_answer::too_late;
   matched_messages released;
@@ -97,15 +97,15 @@ void each_of(device_state& dev, const group& which, const Visit& visit) {
 
 }  // namespace
 
-cancel_answer one(device_state& dev, std::uint64_t ticket) noexcept {
+cancel_answer single(device_state& dev, std::uint64_t ticket) noexcept {
   if (dev.runtime().is_copy())
     base::refuse_to_child("a device");  // the lock of an engine may have been held at the fork
-  return one(dev, ticket, true);
+  return single(dev, ticket, true);
 }
 
 void all(device_state& dev, const group& which) noexcept {
   each_of(dev, which,
-          [&](const operation_state&, std::uint64_t ticket) { static_cast<void>(one(dev, ticket, which.is_told)); });
+          [&](const operation_state&, std::uint64_t ticket) { static_cast<void>(single(dev, ticket, which.is_told)); });
 }
 
 std::vector<posted_operation> list(device_state& dev, const completion& target) {

@@ -23,7 +23,7 @@ enum class cancel_answer : std::uint8_t {
 namespace cancel {
 
 /// Implements `device::cancel`.
-[[nodiscard]] cancel_answer one(device_state& dev, std::uint64_t ticket) noexcept;
+[[nodiscard]] cancel_answer single(device_state& dev, std::uint64_t ticket) noexcept;
 
 /// Operations that are cancelled together: all that will signal `target`, or all that wait in `engine`.
 struct group {

@@ -32,9 +32,9 @@ void put_back(device_state& dev, operation_state& done) noexcept;
 template <class Buffer>
 [[nodiscard]] detail::raw_record::reference reference_to(const payload<Buffer>& data, std::uint64_t bytes,
                                                          void* context) noexcept {
-  if (const memory* const in = data.memory(); in != nullptr) [[unlikely]] {
+  if (const memory* const kind = data.memory(); kind != nullptr) [[unlikely]] {
     // In place of the owner (detail::payload_location::borrowed_of_kind).
-    auto* const word = reinterpret_cast<detail::payload_owner*>(const_cast<memory*>(in));
+    auto* const word = reinterpret_cast<detail::payload_owner*>(const_cast<memory*>(kind));
     return {const_cast<std::byte*>(data.address_of_piece()), bytes, word, context};
   }
   auto* const address = const_cast<std::byte*>(data.address());

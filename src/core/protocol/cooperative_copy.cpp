@@ -50,10 +50,10 @@ bool begin(device_state& dev, operation_state& operation) noexcept {
   copy_states& states = dev.memory().copy_states();
   // If the sender's memory is not mapped here, the sender has not mapped this rank's either. A rank needs no help from
   // itself.
-  if (states.at(operation.peer, 0) == nullptr || operation.peer == dev.routes().own_rank()) return false;
+  if (states.state_at(operation.peer, 0) == nullptr || operation.peer == dev.routes().own_rank()) return false;
   const std::uint32_t index = states.try_open();
   if (index == copy_states::none) return false;
-  copy_state& copy = *states.at(dev.routes().own_rank(), index);
+  copy_state& copy = *states.state_at(dev.routes().own_rank(), index);
   const std::uint32_t number = states.number(index);
   const copy_invitation_body body{
       operation.copying.remote_ticket, into.address, operation.bytes, index, number, into.pieces, asked_pages};
@@ -108,7 +108,7 @@ bool fetch(device_state& dev, operation_state& operation) noexcept {
 bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept {
   copy_invitation_body body;
   if (!read_body(message, body) || body.index >= copy_states::count) return arrive::reject(dev, message);
-  copy_state* const copy = dev.memory().copy_states().at(message.source, body.index);
+  copy_state* const copy = dev.memory().copy_states().state_at(message.source, body.index);
   bool is_wrong = false;
   const bool is_there = find_source(dev, body.ticket, message.source, body.bytes, is_wrong) != nullptr;
   if (is_wrong) return arrive::reject(dev, message);

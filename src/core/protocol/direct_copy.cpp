@@ -25,7 +25,7 @@ struct listed_piece {
 static_assert(sizeof(buffer_ref) == sizeof(listed_piece) && sizeof(const_buffer_ref) == sizeof(listed_piece));
 static_assert(std::is_trivially_copyable_v<buffer_ref> && std::is_trivially_copyable_v<const_buffer_ref>);
 
-net::memory_pieces first_of(const window& of, std::size_t count) noexcept { return {of.data(), count}; }
+net::memory_pieces first_of(const window& pieces, std::size_t count) noexcept { return {pieces.data(), count}; }
 
 // Keeps the first `bytes` bytes of `pieces`, which has as many.
 void cut(window& pieces, found_pieces& found, std::uint64_t bytes) noexcept {
@@ -59,18 +59,18 @@ copy_result find_remote(device_state& dev, operation_state& operation, std::uint
     found = {1, bytes};
     return copy_result::done;
   }
-  remote_list& at = copying.remote;
-  if (offset < at.begin) at = {.pieces = at.pieces};
+  remote_list& list = copying.remote;
+  if (offset < list.begin) list = {.pieces = list.pieces};
   for (;;) {
-    const std::size_t count = std::min<std::size_t>(out.size(), at.pieces - at.piece);
+    const std::size_t count = std::min<std::size_t>(out.size(), list.pieces - list.piece);
     if (count == 0) return copy_result::bad_address;  // the list has fewer bytes than were announced
     if (const copy_result answer = read_window(dev, operation, {out.data(), count}); answer != copy_result::done)
       return answer;
     std::size_t next_piece = 0;
-    for (; next_piece < count && out[next_piece].bytes <= offset - at.begin; ++next_piece, ++at.piece)
-      at.begin += out[next_piece].bytes;
+    for (; next_piece < count && out[next_piece].bytes <= offset - list.begin; ++next_piece, ++list.piece)
+      list.begin += out[next_piece].bytes;
     if (next_piece == count) continue;
-    const std::uint64_t skipped = offset - at.begin;
+    const std::uint64_t skipped = offset - list.begin;
     out[next_piece].address += skipped;
     out[next_piece].bytes -= skipped;
     found = {};
@@ -78,8 +78,8 @@ copy_result find_remote(device_state& dev, operation_state& operation, std::uint
       memory_piece next = out[next_piece];
       next.bytes = std::min(next.bytes, bytes - found.bytes);
       if (found.bytes != 0) {
-        at.begin = offset + found.bytes;
-        ++at.piece;
+        list.begin = offset + found.bytes;
+        ++list.piece;
       }
       found.bytes += next.bytes;
       if (found.count != 0 && out[found.count - 1].address + out[found.count - 1].bytes == next.address) {
@@ -115,15 +115,17 @@ class chunk {
     each(bytes_, [&](std::size_t i, std::byte* data, std::uint64_t bytes) { out[i] = net::piece_of(data, bytes); });
     return {count_, bytes_};
   }
-  void gather(const source_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
+  void gather(const source_payload& own, std::uint64_t offset, std::uint64_t all,
+              list_position& position) const noexcept {
     each(all, [&](std::size_t, std::byte* data, std::uint64_t bytes) {
-      static_cast<void>(own.copy_to(data, offset, static_cast<std::size_t>(bytes), at));  // ordinary memory
+      static_cast<void>(own.copy_to(data, offset, static_cast<std::size_t>(bytes), position));  // ordinary memory
       offset += bytes;
     });
   }
-  void scatter(const target_payload& own, std::uint64_t offset, std::uint64_t all, list_position& at) const noexcept {
+  void scatter(const target_payload& own, std::uint64_t offset, std::uint64_t all,
+               list_position& position) const noexcept {
     each(all, [&](std::size_t, const std::byte* data, std::uint64_t bytes) {
-      static_cast<void>(own.copy_from(data, offset, static_cast<std::size_t>(bytes), at));  // ordinary memory
+      static_cast<void>(own.copy_from(data, offset, static_cast<std::size_t>(bytes), position));  // ordinary memory
       offset += bytes;
     });
   }
@@ -150,24 +152,24 @@ class chunk {
 // `bytes` says of how many.
 template <class Buffer, class Move>
 copy_result copy_window(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
-                        std::uint64_t& bytes, list_position& at, const Move& move) noexcept {
+                        std::uint64_t& bytes, list_position& position, const Move& move) noexcept {
   constexpr bool is_read = std::is_same_v<Buffer, buffer_ref>;
   window here, there;
-  found_pieces mine = own.find_pieces(offset, bytes, at, here);
-  const chunk through{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};
-  const bool by_chunk = through.bytes() != 0;
-  if (by_chunk) mine = through.pieces(here);
+  found_pieces mine = own.find_pieces(offset, bytes, position, here);
+  const chunk packet{dev.memory().packets(), goes_by_chunk(mine.count, mine.bytes) ? bytes : 0};
+  const bool by_chunk = packet.bytes() != 0;
+  if (by_chunk) mine = packet.pieces(here);
   found_pieces theirs;
   copy_result answer = find_remote(dev, operation, offset, mine.bytes, there, theirs);
   if (answer != copy_result::done) return answer;
   bytes = theirs.bytes;
   cut(here, mine, bytes);
   if constexpr (!is_read) {
-    if (by_chunk) through.gather(own, offset, bytes, at);
+    if (by_chunk) packet.gather(own, offset, bytes, position);
   }
   answer = move(first_of(here, mine.count), first_of(there, theirs.count));
   if constexpr (is_read) {
-    if (by_chunk && answer == copy_result::done) through.scatter(own, offset, bytes, at);
+    if (by_chunk && answer == copy_result::done) packet.scatter(own, offset, bytes, position);
   }
   return answer;
 }
@@ -176,9 +178,9 @@ template <class Buffer, class Move>
 copy_result copy(device_state& dev, operation_state& operation, const payload<Buffer>& own, std::uint64_t offset,
                  std::uint64_t bytes, const Move& move) noexcept {
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] the copying device's
-  return operation.copying.with_position(own.is_list(), ticket, [&](list_position& at) {
+  return operation.copying.with_position(own.is_list(), ticket, [&](list_position& position) {
     for (std::uint64_t copied = bytes; bytes > 0; bytes -= copied, offset += copied, copied = bytes) {
-      const copy_result answer = copy_window(dev, operation, own, offset, copied, at, move);
+      const copy_result answer = copy_window(dev, operation, own, offset, copied, position, move);
       if (answer != copy_result::done) return answer;
     }
     return copy_result::done;

@@ -29,8 +29,8 @@ bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer)
   const bool is_out = dev.matching().engines().readers().read([&] {
     // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
     // [ended.at] acquire <- [operation.reach]: the operation's engine.
-    const step at = operation.next.load(std::memory_order_acquire);
-    if (at != step::wait_for_match && at != step::try_match) return false;
+    const step current = operation.next.load(std::memory_order_acquire);
+    if (current != step::wait_for_match && current != step::try_match) return false;
     // [operation.ended_in] relaxed <- [send.of_engine], [receive.of_engine], [receive.engine]: published by the step.
     engine_state* const engine = operation.receiving.engine.load(std::memory_order_relaxed);
     if (engine == nullptr) return false;

@@ -34,10 +34,10 @@ void describe(operation_state& operation, const transfer_request& request, const
   operation.sending.source = request.source;
   operation.receiving.into = request.into;
   operation.bytes = request.bytes;
-  operation.transfer.region = request.at.region.name;
-  operation.transfer.region_offset = request.at.offset;
+  operation.transfer.region = request.remote.region.name;
+  operation.transfer.region_offset = request.remote.offset;
   operation.transfer.mapped = location.memory;
-  operation.copying.begin(location.by == region_location::access::copied ? location.address : 0, 0);
+  operation.copying.begin(location.reach == region_location::access::copied ? location.address : 0, 0);
   operation.copying.acknowledge = request.opcode != operation::get;  // a get is complete with its last packet
   operation.owed.context = request.context;
 }
@@ -47,19 +47,19 @@ void describe(operation_state& operation, const transfer_request& request, const
       errc::region_refused,
       fmt::format("{} of {} bytes at offset {} of a region of rank {}: the region has been withdrawn, or does not "
                   "reach that far",
-                  name_of(request.opcode), request.bytes, request.at.offset, request.peer)};
+                  name_of(request.opcode), request.bytes, request.remote.offset, request.peer)};
 }
 
 // Only for mapped memory: if the atomic is sent as a message, the target checks the alignment.
 void check_alignment(const transfer_request& request, const region_location& location) {
-  if (request.opcode != operation::atomic || location.by != region_location::access::mapped ||
+  if (request.opcode != operation::atomic || location.reach != region_location::access::mapped ||
       reinterpret_cast<std::uintptr_t>(location.memory) % request.bytes == 0) [[likely]] {
     return;
   }
   throw error{errc::region_refused,
               fmt::format("atomic of {} bytes at offset {} of a region of rank {}: the region's memory begins at an "
                           "address that is not a multiple of {}, so the word is not aligned",
-                          request.bytes, request.at.offset, request.peer, request.bytes)};
+                          request.bytes, request.remote.offset, request.peer, request.bytes)};
 }
 
 attempt begin_transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept {
@@ -78,10 +78,10 @@ std::uint64_t put_bytes_max(device_state& dev) noexcept {
 
 status try_post_transfer(device_state& dev, const transfer_request& request) {
   const region_location location =
-      dev.memory().regions().locate(request.peer, request.at.region.name, request.at.offset, request.bytes);
-  if (location.by == region_location::access::refused) refuse_unreachable(request);
+      dev.memory().regions().locate(request.peer, request.remote.region.name, request.remote.offset, request.bytes);
+  if (location.reach == region_location::access::refused) refuse_unreachable(request);
   // No memory of a rank that is known to have ended is found.
-  if (location.by == region_location::access::asked) refuse_if_cut_off(dev, request.opcode, request.peer);
+  if (location.reach == region_location::access::asked) refuse_if_cut_off(dev, request.opcode, request.peer);
   check_alignment(request, location);
   operation_state* const operation = dev.operations().posts().try_get();
   if (operation == nullptr) {
@@ -150,9 +150,9 @@ net::copy_result copy_some(device_state& dev, operation_state& operation, std::u
   const source_payload& from = operation.sending.source;
   const std::uint64_t ticket = operation.ticket.load(std::memory_order_relaxed);  // [own] the copying device's
   const bool copied =
-      operation.copying.with_position(is_get ? into.is_list() : from.is_list(), ticket, [&](list_position& at) {
-        return is_get ? into.copy_from(there, done, static_cast<std::size_t>(bytes), at)
-                      : from.copy_to(there, done, static_cast<std::size_t>(bytes), at);
+      operation.copying.with_position(is_get ? into.is_list() : from.is_list(), ticket, [&](list_position& position) {
+        return is_get ? into.copy_from(there, done, static_cast<std::size_t>(bytes), position)
+                      : from.copy_to(there, done, static_cast<std::size_t>(bytes), position);
       });
   if (copied) return net::copy_result::done;
   operation.error = errc::memory_failed;

@@ -13,7 +13,7 @@ namespace weft::core {
 struct transfer_request {
   operation opcode;
   std::uint32_t peer;
-  remote_buffer at;
+  remote_buffer remote;
   std::uint64_t bytes;
   completion* local;
   void* context;

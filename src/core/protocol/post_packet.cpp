@@ -25,13 +25,13 @@ const_buffer_ref bytes_of(device_state& dev, filled_packet packet) noexcept {
 net::post_result try_send(device_state& dev, std::uint32_t peer, std::uint32_t device, const net::header& header,
                           filled_packet packet) noexcept {
   packet_pool& packets = dev.memory().packets();
-  device_state::endpoint& by = dev.routes().endpoint_to(peer);
+  device_state::endpoint& endpoint = dev.routes().endpoint_to(peer);
   net::post_result sent = net::post_result::full;
   if (choose_protocol(packet.bytes, packets.packet_bytes()) == message_protocol::inlined) {
-    sent = by.try_send_inline(peer, device, header, packets.data(packet.index), packet.bytes);
+    sent = endpoint.try_send_inline(peer, device, header, packets.data(packet.index), packet.bytes);
     if (sent == net::post_result::ok) packets.put(packet.index);
   } else {
-    sent = by.try_send(peer, device, header, packet.index, packet.bytes);
+    sent = endpoint.try_send(peer, device, header, packet.index, packet.bytes);
     if (sent == net::post_result::ok) dev.counts().went(path::one_packet, operation::message, packet.bytes);
   }
   return sent;
@@ -96,7 +96,7 @@ status put(device_state& dev, std::uint32_t peer, filled_packet packet, const re
   const const_buffer_ref bytes = bytes_of(dev, packet);
   const status answer = one_sided_origin::post_transfer(dev, {.opcode = operation::put,
                                                               .peer = peer,
-                                                              .at = to,
+                                                              .remote = to,
                                                               .bytes = packet.bytes,
                                                               .local = &dev.runtime().own().packet_returns(),
                                                               .context = packet_returns::context_of(packet.index),

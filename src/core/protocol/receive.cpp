@@ -122,11 +122,11 @@ bool try_match(device_state& dev, operation_state& receive) noexcept {
   return result != match_result::busy;
 }
 
-void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept {
-  const bool has_packet = with.arrival.owner != nullptr;
-  const std::uint32_t source = with.arrival.source;
-  arrive_send::deliver(dev, receive, with.arrival);
-  dev.matching().unexpected().put(with);
+void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& message) noexcept {
+  const bool has_packet = message.arrival.owner != nullptr;
+  const std::uint32_t source = message.arrival.source;
+  arrive_send::deliver(dev, receive, message.arrival);
+  dev.matching().unexpected().put(message);
   if (has_packet) arrive_send::send_budget_notice(dev, source);
 }
 

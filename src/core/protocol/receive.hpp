@@ -43,8 +43,8 @@ void discard(device_state& dev, unexpected_message& probed) noexcept;
 /// A step of the backlog, for receives in the matching table. False: another thread holds the lock of the bucket, and
 /// nothing has happened.
 [[nodiscard]] bool try_match(device_state& dev, operation_state& receive) noexcept;
-/// Delivers the unexpected message `with` to the receive that it has matched.
-void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& with) noexcept;
+/// Delivers the unexpected message `message` to the receive that it has matched.
+void deliver_unexpected(device_state& dev, operation_state& receive, unexpected_message& message) noexcept;
 
 /// An operation to answer the sender of a message that will not be received; null if none is free.
 [[nodiscard]] operation_state* operation_for_unwanted(device_state& dev) noexcept;

@@ -127,11 +127,11 @@ step step_with(device_state& dev, operation_state& send, const ready_body& ready
   return step::send_written;
 }
 
-status begin_write(device_state& dev, operation_state& send, unexpected_message& with, bool allow_done) noexcept {
+status begin_write(device_state& dev, operation_state& send, unexpected_message& message, bool allow_done) noexcept {
   const std::uint64_t ticket = send.ticket.load(std::memory_order_relaxed);  // [own]
-  const step first = step_with(dev, send, body_of(with));
-  send.device = asker_of(with.arrival.header.kind);
-  dev.matching().unexpected().put(with);
+  const step first = step_with(dev, send, body_of(message));
+  send.device = asker_of(message.arrival.header.kind);
+  dev.matching().unexpected().put(message);
   send.reach(first);
   completion& local = *send.owed.target;
   const bool may_be_done =
@@ -313,8 +313,8 @@ status match_ready(device_state& dev, operation_state& send, engine_state& engin
 }
 
 // Called when an RTR has matched a waiting send.
-void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept {
-  const step first = step_with(dev, send, with);
+void meet_ready(device_state& dev, operation_state& send, const ready_body& ready) noexcept {
+  const step first = step_with(dev, send, ready);
   send.reach(first);
   if ((first == step::write && !is_short(dev, send)) || !advance(dev, send)) dev.defer(send);
 }

@@ -31,7 +31,7 @@ namespace weft::core::receiver_first {
 [[nodiscard]] status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done,
                                  bool allow_retry);
 [[nodiscard]] bool on_ready_to_receive(device_state& dev, const net::arrival& message) noexcept;
-void meet_ready(device_state& dev, operation_state& send, const ready_body& with) noexcept;
+void meet_ready(device_state& dev, operation_state& send, const ready_body& ready) noexcept;
 /// Steps: send the bytes, and the message that follows them.
 [[nodiscard]] bool write(device_state& dev, operation_state& send) noexcept;
 [[nodiscard]] bool send_written(device_state& dev, operation_state& send) noexcept;

@@ -25,8 +25,8 @@ namespace weft::core {
 namespace remote_atomic {
 
 template <class Word>
-Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
-  const std::atomic_ref<Word> word{*at};
+Word apply(Word* target, atomic_op op, Word operand, Word compare) noexcept {
+  const std::atomic_ref<Word> word{*target};
   switch (op) {
     // [remote_atomic.word] acq_rel -> [remote_atomic.word]: as the user's own atomics on it.
     case atomic_op::fetch_add: return word.fetch_add(operand, std::memory_order_acq_rel);
@@ -47,16 +47,17 @@ Word apply(Word* at, atomic_op op, Word operand, Word compare) noexcept {
 
 }  // namespace remote_atomic
 
-/// Does `command`, whose code is valid, to the word at `at`, which is aligned, and returns the old value.
-[[nodiscard]] inline std::uint64_t apply_atomic(std::byte* at, const atomic_command& command) noexcept {
+/// Does `command`, whose code is valid, to the word at `target`, which is aligned, and returns the old value.
+[[nodiscard]] inline std::uint64_t apply_atomic(std::byte* target, const atomic_command& command) noexcept {
   WEFT_ASSERT_CHECKED(is_atomic_code(command.code));
-  WEFT_ASSERT_CHECKED(reinterpret_cast<std::uintptr_t>(at) % (command.code >> 8) == 0);
+  WEFT_ASSERT_CHECKED(reinterpret_cast<std::uintptr_t>(target) % (command.code >> 8) == 0);
   const auto op = static_cast<atomic_op>(command.code & 0xff);
   if (command.code >> 8 == 4) {
-    return remote_atomic::apply(reinterpret_cast<std::uint32_t*>(at), op, static_cast<std::uint32_t>(command.operand),
+    return remote_atomic::apply(reinterpret_cast<std::uint32_t*>(target), op,
+                                static_cast<std::uint32_t>(command.operand),
                                 static_cast<std::uint32_t>(command.compare));
   }
-  return remote_atomic::apply(reinterpret_cast<std::uint64_t*>(at), op, command.operand, command.compare);
+  return remote_atomic::apply(reinterpret_cast<std::uint64_t*>(target), op, command.operand, command.compare);
 }
 
 }  // namespace weft::core

@@ -136,8 +136,8 @@ bool on_rtr(device_state& dev, const net::arrival& message) noexcept {
 
 void copy_chunk(operation_state& to, const net::arrival& chunk, std::uint64_t offset) noexcept {
   const target_payload into = to.receiving.into;  // if the peer is faulty, another thread may end the operation
-  const bool copied = to.copying.with_position(into.is_list(), chunk.header.tag, [&](list_position& at) {
-    return into.copy_from(chunk.payload, offset, chunk.bytes, at);
+  const bool copied = to.copying.with_position(into.is_list(), chunk.header.tag, [&](list_position& position) {
+    return into.copy_from(chunk.payload, offset, chunk.bytes, position);
   });
   // [chunk.fail] relaxed -> [chunk.failed], [written.failed]: published by the count of the chunk.
   if (!copied) [[unlikely]]
@@ -243,8 +243,8 @@ bool stream(device_state& dev, operation_state& operation) noexcept {
     const std::uint32_t packet = packets.try_get_for(bytes);
     if (packet == packet_pool::none) return false;
     const source_payload& source = operation.sending.source;
-    const bool is_read = operation.copying.with_position(source.is_list(), ticket, [&](list_position& at) {
-      return source.copy_to(packets.data(packet), sent, bytes, at);
+    const bool is_read = operation.copying.with_position(source.is_list(), ticket, [&](list_position& position) {
+      return source.copy_to(packets.data(packet), sent, bytes, position);
     });
     if (!is_read) [[unlikely]] {
       packets.put(packet);

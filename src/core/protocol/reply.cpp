@@ -151,79 +151,79 @@ void kept_reply::destroy(kept_reply* gone) noexcept {
   ::operator delete(gone);
 }
 
-void kept_reply::keep(device_state& at, const reply_request& message) noexcept {
-  runtime_state& runtime = at.runtime();
-  at_ = &at;
+void kept_reply::keep(device_state& dev, const reply_request& message) noexcept {
+  runtime_state& runtime = dev.runtime();
+  device_ = &dev;
   message_ = message;
   message_.bytes = const_buffer_ref{memory(), static_cast<std::size_t>(message.bytes.bytes())};
   is_long_ = !is_eager(message.bytes.bytes(), runtime.memory().packets().packet_bytes());
   if (message.local != nullptr) promise::make(*message.local);
   awaited_in_ = runtime.peers().flushes().begin(message.peer, false, 0).bits();
   runtime.own().replies().keep(is_long_);
-  at.routes().hold_posts_back(message.peer);
+  dev.routes().hold_posts_back(message.peer);
   if (is_long_) {
     static_cast<void>(try_again());
   } else {
-    at.defer(*this);
+    dev.defer(*this);
   }
 }
 
-void kept_reply::keep_signal(device_state& at, const reply_request& message) noexcept {
-  at_ = &at;
+void kept_reply::keep_signal(device_state& dev, const reply_request& message) noexcept {
+  device_ = &dev;
   message_ = message;
   is_over_ = true;
   promise::make(*message.local);
-  at.runtime().own().replies().keep(false);
-  at.defer(*this);
+  dev.runtime().own().replies().keep(false);
+  dev.defer(*this);
 }
 
 bool kept_reply::try_again() noexcept {
   if (is_over_) return give_signal();
-  device_state& at = *at_;
-  runtime_state& runtime = at.runtime();
+  device_state& dev = *device_;
+  runtime_state& runtime = dev.runtime();
   const std::uint32_t peer = message_.peer;
   if (runtime.peers().is_cut_off(peer)) {
-    at.routes().let_posts_go(peer);
-    return end(at, runtime.peers().error_with(peer));
+    dev.routes().let_posts_go(peer);
+    return end(dev, runtime.peers().error_with(peer));
   }
   if (is_long_) {
-    if (post_message::try_post_rts(at, rts_of(message_, runtime.own().replies(), this))) {
-      at.routes().let_posts_go(peer);  // `this` may have gone
+    if (post_message::try_post_rts(dev, rts_of(message_, runtime.own().replies(), this))) {
+      dev.routes().let_posts_go(peer);  // `this` may have gone
       return true;
     }
-  } else if (try_send(at, message_)) {
-    at.routes().let_posts_go(peer);
-    return end(at, errc::none);
+  } else if (try_send(dev, message_)) {
+    dev.routes().let_posts_go(peer);
+    return end(dev, errc::none);
   }
-  at.defer(*this);
+  dev.defer(*this);
   return false;
 }
 
 void kept_reply::adopted_by(device_state& other) noexcept {
-  at_ = &other;
+  device_ = &other;
   if (!is_over_) other.routes().hold_posts_back(message_.peer);
 }
 
-bool kept_reply::end(device_state& at, errc error) noexcept {
-  runtime_state& runtime = at.runtime();
+bool kept_reply::end(device_state& dev, errc error) noexcept {
+  runtime_state& runtime = dev.runtime();
   if (runtime.peers().flushes().end(message_.peer, flush_count::from(awaited_in_), 0)) runtime.own().wake_flushes();
   is_over_ = true;
   error_ = error;
-  at_ = &at;
+  device_ = &dev;
   return give_signal();
 }
 
 bool kept_reply::give_signal() noexcept {
-  device_state& at = *at_;
+  device_state& dev = *device_;
   if (completion* const local = message_.local; local != nullptr) {
     completion_record record = record_of(message_, error_);
-    if (!promise::keep(at, *local, record)) {
-      at.defer(*this);
+    if (!promise::keep(dev, *local, record)) {
+      dev.defer(*this);
       return false;
     }
-    at.runtime().signalled(local);
+    dev.runtime().signalled(local);
   }
-  at.runtime().own().replies().release(is_long_);
+  dev.runtime().own().replies().release(is_long_);
   destroy(this);
   return true;
 }

@@ -38,20 +38,20 @@ class kept_reply final : public retry_entry {
 
   [[nodiscard]] std::size_t room() const noexcept { return room_; }
   /// The device for which it is reserved, while it is empty.
-  [[nodiscard]] device_state* reserved_for() const noexcept { return at_; }
-  void reserve(device_state& at) noexcept { at_ = &at; }
+  [[nodiscard]] device_state* reserved_for() const noexcept { return device_; }
+  void reserve(device_state& dev) noexcept { device_ = &dev; }
 
   /// Copies the bytes of a message, for which `room()` is enough. False: their kind of memory has failed.
   [[nodiscard]] bool copy(const source_payload& bytes) noexcept {
     return bytes.copy_to(memory(), static_cast<std::size_t>(bytes.bytes()));
   }
-  /// Takes over the reply whose bytes it has copied, and leaves it to calls of progress on `at`.
-  void keep(device_state& at, const reply_request& message) noexcept;
+  /// Takes over the reply whose bytes it has copied, and leaves it to calls of progress on `dev`.
+  void keep(device_state& dev, const reply_request& message) noexcept;
   /// The reply has been sent, and the signal alone is left.
-  void keep_signal(device_state& at, const reply_request& message) noexcept;
+  void keep_signal(device_state& dev, const reply_request& message) noexcept;
   /// Its message has been sent, and a long one fetched; or that has failed. Called by a thread that makes progress on
-  /// `at`.
-  bool end(device_state& at, errc error) noexcept;
+  /// `dev`.
+  bool end(device_state& dev, errc error) noexcept;
 
   bool try_again() noexcept override;
   void adopted_by(device_state& other) noexcept override;
@@ -66,7 +66,7 @@ class kept_reply final : public retry_entry {
   bool give_signal() noexcept;
 
   std::size_t room_;
-  device_state* at_ = nullptr;
+  device_state* device_ = nullptr;
   reply_request message_{};
   errc error_ = errc::none;
   bool is_long_ = false;

@@ -65,10 +65,10 @@ std::string values_of(const base::setting& row, const std::vector<std::string>& 
 
 }  // namespace
 
-std::string published_settings(const base::settings& of) {
+std::string published_settings(const base::settings& settings) {
   std::string out;
   for (const base::setting& row : base::setting_table()) {
-    if (row.scope == base::setting_scope::job) out += fmt::format("{}={}\n", row.name, row.show(row, of));
+    if (row.scope == base::setting_scope::job) out += fmt::format("{}={}\n", row.name, row.show(row, settings));
   }
   // As a number, as the list may be longer than a value.
   const base::processor_set processors = base::processors_of_this_thread();

@@ -11,7 +11,7 @@ namespace weft::core {
 
 /// The settings of scope `job` as a rank publishes them: a line `NAME=value` for each, and one with the processors that
 /// the calling thread may run on.
-[[nodiscard]] std::string published_settings(const base::settings& of);
+[[nodiscard]] std::string published_settings(const base::settings& settings);
 
 /// Whether ranks are more than the processors that they may run on: some machine has a set of processors that more
 /// ranks may run on, each on no others. `published`: of each rank.

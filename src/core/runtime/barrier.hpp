@@ -30,17 +30,17 @@ class barrier final : public completion {
 
   explicit barrier(weft::runtime& owner) noexcept : completion{owner} {}
 
-  // Each posts on `through`. **Errors**: peer_failed or transport_failed, with the rank that will not take part or
+  // Each posts on `dev`. **Errors**: peer_failed or transport_failed, with the rank that will not take part or
   // can't be reached. If one rank has died, no rank can pass, so each of them gets the error.
 
   /// Does as many rounds as it can without waiting. **Returns** whether all ranks have entered the barrier; false also
   /// if another call of this rank is in it.
-  [[nodiscard]] bool try_pass(device_state& through);
+  [[nodiscard]] bool try_pass(device_state& dev);
   /// Implements `runtime::barrier`. **Returns** false at a limit. **Errors**: also invalid_state, if another call of
   /// this rank is in it.
-  [[nodiscard]] bool wait(device_state& through, const parking::limits& limits);
+  [[nodiscard]] bool wait(device_state& dev, const parking::limits& limits);
   /// Implements `runtime::post_barrier`. **Errors**: as of `wait`.
-  [[nodiscard]] status post(device_state& through, completion& local, const post_barrier_options& options);
+  [[nodiscard]] status post(device_state& dev, completion& local, const post_barrier_options& options);
 
   [[nodiscard]] answer signal(completion_record&& record) noexcept override;
 
@@ -64,8 +64,8 @@ class barrier final : public completion {
   class posted;
 
   // Inside the lock.
-  [[nodiscard]] bool go_on(device_state& through);
-  [[nodiscard]] bool pass_rounds(device_state& through);
+  [[nodiscard]] bool go_on(device_state& dev);
+  [[nodiscard]] bool pass_rounds(device_state& dev);
   [[nodiscard]] std::uint32_t find_missing(const peers& all, std::uint32_t rank, std::uint32_t size) noexcept;
 
   static constexpr std::uint32_t rounds_max = 32;
@@ -74,7 +74,7 @@ class barrier final : public completion {
   std::array<std::array<std::atomic<std::uint32_t>, rounds_max>, 2> arrived_{};
   base::try_lock in_use_;
   std::uint32_t parity_ = 0;
-  passage at_;
+  passage passage_;
 };
 
 }  // namespace weft::core

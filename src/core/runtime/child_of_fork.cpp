@@ -39,10 +39,10 @@ parents_endpoint of_the_parent;
 }  // namespace
 
 void device_state::inheritance::become_copy() noexcept {
-  of_->gate_.close_for_ever();
-  of_->own_receives_.close_for_ever();
-  of_->runtime_->operations().receives().use_up();  // so that the path of common receives needs no check
-  of_->routes_.become_copy(of_the_parent);
+  device_->gate_.close_for_ever();
+  device_->own_receives_.close_for_ever();
+  device_->runtime_->operations().receives().use_up();  // so that the path of common receives needs no check
+  device_->routes_.become_copy(of_the_parent);
 }
 
 }  // namespace weft::core

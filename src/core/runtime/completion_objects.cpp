@@ -40,9 +40,9 @@ void wait_for_signals(const completion& gone) noexcept {
 
 }  // namespace
 
-void completion_objects::end(runtime_state& of, const completion& gone) noexcept {
-  if (of.is_copy()) return;  // its signals are its parent's
-  unwinding::cancel_signals(of, gone);
+void completion_objects::end(runtime_state& runtime, const completion& gone) noexcept {
+  if (runtime.is_copy()) return;  // its signals are its parent's
+  unwinding::cancel_signals(runtime, gone);
   if (promise::open(gone) != 0) {
     base::misuse("a completion object is destroyed while operations that will signal it are under way");
   }

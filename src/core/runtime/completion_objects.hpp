@@ -18,9 +18,9 @@ class completion_objects {
 
   // [object.made] relaxed: the thread that destroys the runtime has seen the ends of its objects.
   void add() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  /// `gone` is being destroyed, in runtime `of`: waits for signals that are about to end. Ends the process if the
+  /// `gone` is being destroyed, in runtime `runtime`: waits for signals that are about to end. Ends the process if the
   /// object is still registered, or an operation will signal it.
-  void end(runtime_state& of, const completion& gone) noexcept;
+  void end(runtime_state& runtime, const completion& gone) noexcept;
   /// **Threads**: no other one uses the runtime.
   [[nodiscard]] bool are_gone() const noexcept {
     return count_.load(std::memory_order_relaxed) == 0;  // [own] the runtime is destroyed after its objects

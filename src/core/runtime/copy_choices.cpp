@@ -43,8 +43,8 @@ constexpr std::string_view name_of(copy_method method) noexcept {
 }
 
 // The method that a setting names.
-constexpr copy_method forced_by(long_messages how) noexcept {
-  switch (how) {
+constexpr copy_method forced_by(long_messages choice) noexcept {
+  switch (choice) {
     case long_messages::packets: return copy_method::packets;
     case long_messages::one_side: return copy_method::one_side;
     case long_messages::automatic:
@@ -64,7 +64,7 @@ std::string size_of(std::uint64_t bytes) {
 copy_choices::copy_choices(std::uint32_t rank, std::uint32_t rank_count, const base::settings& settings)
     : rank_{rank},
       rank_count_{rank_count},
-      how_{settings.long_messages},
+      long_messages_{settings.long_messages},
       asked_pages_{static_cast<std::uint8_t>(settings.copy_piece_bytes / copy_state::page_bytes)},
       packet_bytes_{settings.packet_bytes},
       began_time_{time_now()},
@@ -93,7 +93,7 @@ class_methods copy_choices::methods_of(std::size_t index) const noexcept {
   return out;
 }
 
-peer_choice* copy_choices::of(std::uint32_t peer) noexcept {
+peer_choice* copy_choices::choice_of(std::uint32_t peer) noexcept {
   // [copy_choices.find] acquire <- [copy_choices.make]: the object.
   peer_choice* found = peers_[peer].load(std::memory_order_acquire);
   if (found != nullptr) [[likely]]
@@ -114,14 +114,14 @@ peer_choice* copy_choices::of(std::uint32_t peer) noexcept {
 // before there was a choice.
 timed_copy copy_choices::choose(const operation_state& receiving) noexcept {
   constexpr timed_copy usual{.chosen = {.method = copy_method::both_long}};
-  if (how_ != long_messages::automatic) return {.chosen = {.method = forced_by(how_)}};
+  if (long_messages_ != long_messages::automatic) return {.chosen = {.method = forced_by(long_messages_)}};
   const copy_part& copying = receiving.copying;
   if (receiving.bytes <= packet_bytes_ || receiving.bytes > learned_bytes_max_of(receiving) ||
       copying.remote_address == 0 || copying.remote.pieces != 0 || !receiving.receiving.into.is_ordinary() ||
       receiving.peer == rank_) {
     return usual;
   }
-  peer_choice* const known = of(receiving.peer);
+  peer_choice* const known = choice_of(receiving.peer);
   return known == nullptr ? usual : known->begin(peer_choice::class_of(receiving.bytes, packet_bytes_), time_now());
 }
 
@@ -187,7 +187,7 @@ bool copy_choices::try_read(std::uint32_t peer, std::size_t index, class_choice&
 }
 
 copy_method copy_choices::usual(std::uint32_t peer, std::uint64_t bytes) const noexcept {
-  if (how_ != long_messages::automatic) return forced_by(how_);
+  if (long_messages_ != long_messages::automatic) return forced_by(long_messages_);
   if (bytes > learned_bytes_max) return copy_method::both_long;
   const std::size_t index = peer_choice::class_of(bytes, packet_bytes_);
   class_choice known;
@@ -195,8 +195,9 @@ copy_method copy_choices::usual(std::uint32_t peer, std::uint64_t bytes) const n
 }
 
 std::string copy_choices::describe(std::uint32_t peer, std::uint64_t bytes) const {
-  if (how_ != long_messages::automatic)
-    return fmt::format("  {}: WEFT_LONG_MESSAGES={}\n", name_of(forced_by(how_)), weft::name_of(how_));
+  if (long_messages_ != long_messages::automatic)
+    return fmt::format("  {}: WEFT_LONG_MESSAGES={}\n", name_of(forced_by(long_messages_)),
+                       weft::name_of(long_messages_));
   if (peer == rank_) return fmt::format("  {}: of the rank itself\n", name_of(copy_method::one_side));
   if (bytes > learned_bytes_max)
     return fmt::format("  {}: so are messages of more than {} (WEFT_LONG_MESSAGES=auto)\n",

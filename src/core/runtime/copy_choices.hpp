@@ -40,7 +40,7 @@ class copy_choices {
   [[nodiscard]] std::string describe(std::uint32_t peer, std::uint64_t bytes) const;
 
  private:
-  [[nodiscard]] peer_choice* of(std::uint32_t peer) noexcept;
+  [[nodiscard]] peer_choice* choice_of(std::uint32_t peer) noexcept;
   [[nodiscard]] timed_copy choose(const operation_state& receiving) noexcept;
   [[nodiscard]] class_methods methods_of(std::size_t index) const noexcept;
   [[nodiscard]] bool try_read(std::uint32_t peer, std::size_t index, class_choice& out) const noexcept;
@@ -51,7 +51,7 @@ class copy_choices {
 
   std::uint32_t rank_;
   std::uint32_t rank_count_;
-  long_messages how_;
+  long_messages long_messages_;
   std::uint8_t asked_pages_;
   std::uint64_t packet_bytes_;
   // When the runtime began, by both clocks: tells how long a tick is.

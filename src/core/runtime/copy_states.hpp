@@ -30,18 +30,18 @@ class copy_states {
   /// A copy state for a new copy, opened; `none` if no copy state is free.
   [[nodiscard]] std::uint32_t try_open() noexcept {
     const std::uint32_t index = free_.pop();
-    if (index != none) at(rank_, index)->open(++numbers_[index]);
+    if (index != none) state_at(rank_, index)->open(++numbers_[index]);
     return index;
   }
   /// The number of the copy that `try_open` has begun.
   [[nodiscard]] std::uint32_t number(std::uint32_t index) const noexcept { return numbers_[index]; }
   void close(copy_state& mine) noexcept {
-    WEFT_ASSERT_CHECKED(&mine >= at(rank_, 0) && &mine < at(rank_, 0) + count);
-    free_.push(static_cast<std::uint32_t>(&mine - at(rank_, 0)));
+    WEFT_ASSERT_CHECKED(&mine >= state_at(rank_, 0) && &mine < state_at(rank_, 0) + count);
+    free_.push(static_cast<std::uint32_t>(&mine - state_at(rank_, 0)));
   }
 
   /// Copy state `index` of `rank`; null if the index is invalid or that memory is not mapped here.
-  [[nodiscard]] copy_state* at(std::uint32_t rank, std::uint32_t index) const noexcept {
+  [[nodiscard]] copy_state* state_at(std::uint32_t rank, std::uint32_t index) const noexcept {
     std::byte* const page = memory_->common(rank);
     return page == nullptr || index >= count ? nullptr : reinterpret_cast<copy_state*>(page) + index;
   }

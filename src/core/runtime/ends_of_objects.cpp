@@ -21,19 +21,19 @@ constexpr const char* destroyed_with_sends =
     "a receiver-first matching engine is destroyed while sends wait in it for their receives";
 
 // Writes the counters of a device that is being destroyed to the log, if the settings ask for it.
-void log_counters(runtime_state& of, device_state& gone) noexcept {
-  if (!of.job().settings().print_counters) return;
+void log_counters(runtime_state& runtime, device_state& gone) noexcept {
+  if (!runtime.job().settings().print_counters) return;
   try {
-    base::write_log_line(base::log_level::info, counters_text(of.rank(), gone.index(), gone.counts().read()));
+    base::write_log_line(base::log_level::info, counters_text(runtime.rank(), gone.index(), gone.counts().read()));
   } catch (...) {  // no memory for a report: it is left out
   }
 }
 
 }  // namespace
 
-std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept {
+std::size_t drop_messages(runtime_state& runtime, engine_state& engine) noexcept {
   if (engine.receiver_first) return 0;
-  device_state& through = of.devices().standard();
+  device_state& dev = runtime.devices().standard();
   std::size_t out = 0;
   if (engine.is_ordered()) {
     const receive_request any{.engine = &engine,
@@ -46,8 +46,8 @@ std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept {
                               .context = nullptr,
                               .allow_retry = true};
     bool is_busy = false;  // then the next call finds the others
-    while (unexpected_message* const found = receive::probe(through, any, is_busy)) {
-      receive::discard(through, *found);
+    while (unexpected_message* const found = receive::probe(dev, any, is_busy)) {
+      receive::discard(dev, *found);
       ++out;
     }
     return out;
@@ -56,18 +56,18 @@ std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept {
   const auto is_message = [&](const match_node& node) {
     return node.locked_side() == match_side::send && node.locked_key().engine() == engine.id;
   };
-  static_cast<void>(of.matching().table().extract(is_message, some));  // the next call finds what is left out
+  static_cast<void>(runtime.matching().table().extract(is_message, some));  // the next call finds what is left out
   for (; some != nullptr; ++out) {
-    match_node& one = *std::exchange(some, some->behind.get());
-    receive::discard(through, static_cast<unexpected_message&>(static_cast<ordered_message&>(one)));
+    match_node& ended = *std::exchange(some, some->behind.get());
+    receive::discard(dev, static_cast<unexpected_message&>(static_cast<ordered_message&>(ended)));
   }
   return out;
 }
 
 // A poller that has found what is withdrawn is still inside its gate, or has left it: after the fence we see which.
-pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
+pending_polls::pending_polls(runtime_state& runtime) noexcept : runtime_{&runtime} {
   fence_all_threads();
-  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+  runtime_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     before_[index] = device->gate().passes();
     inside_ |= std::uint64_t{1} << index;
@@ -79,23 +79,23 @@ pending_polls::pending_polls(runtime_state& of) noexcept : of_{&of} {
 // be in another thread the next time, and the gates know threads by their addresses.
 [[gnu::noinline]] bool pending_polls::have_ended() noexcept {
   if (inside_ == 0) return true;
-  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+  runtime_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || device->gate().has_left_since(before_[index])) inside_ &= ~(std::uint64_t{1} << index);
   });
   return inside_ == 0;
 }
 
-end_of_name::end_of_name(runtime_state& of, base::id_table<>::outdated old_names) noexcept
-    : of_{&of}, old_names_{std::move(old_names)}, polls_{of} {}
+end_of_name::end_of_name(runtime_state& runtime, base::id_table<>::outdated old_names) noexcept
+    : runtime_{&runtime}, old_names_{std::move(old_names)}, polls_{runtime} {}
 
 end_of_name::~end_of_name() {
   if (old_names_ == nullptr) return;  // mostly
-  if (of_->is_copy()) {
+  if (runtime_->is_copy()) {
     base::leave_to_parent(old_names_);
     return;
   }
   for (base::backoff waiting; !polls_.have_ended();) base::yield_or_pause(waiting);
-  of_->matching().engines().readers().wait();
+  runtime_->matching().engines().readers().wait();
 }
 
 end_of_registration::end_of_registration(runtime_state*& handle, completion& target, std::uint32_t id) noexcept
@@ -107,25 +107,26 @@ bool end_of_registration::go_on() noexcept {
   return true;
 }
 
-end_of_engine::end_of_engine(runtime_state& of, engine_state*& handle) noexcept
-    : end_of_name{of, of.matching().engines().withdraw(handle->id)}, handle_{&handle} {}
+end_of_engine::end_of_engine(runtime_state& runtime, engine_state*& handle) noexcept
+    : end_of_name{runtime, runtime.matching().engines().withdraw(handle->id)}, handle_{&handle} {}
 
 // Threads outside of any poll may be reading the engine as well, for some instructions (brief readers).
 bool end_of_engine::go_on() noexcept {
   if (!is_unseen()) return false;
-  of_->matching().engines().readers().wait();
+  runtime_->matching().engines().readers().wait();
   refuse_posted();
   drop_all();
-  of_->matching().engines().remove(std::exchange(*handle_, nullptr)->id);
+  runtime_->matching().engines().remove(std::exchange(*handle_, nullptr)->id);
   return true;
 }
 
 // Receives in a backlog would find their engine destroyed, and peers would still write into announced receives.
 void end_of_engine::refuse_posted() const noexcept {
-  of_->operations().receives().each([this](const operation_state& each) {
+  runtime_->operations().receives().each([this](const operation_state& each) {
     // [receive.put_off] acquire <- [operation.reach]: the receive's engine.
-    const step at = each.next.load(std::memory_order_acquire);
-    const bool is_posted = at == step::try_match || at == step::send_ready || at == step::wait_for_sender;
+    const step current = each.next.load(std::memory_order_acquire);
+    const bool is_posted =
+        current == step::try_match || current == step::send_ready || current == step::wait_for_sender;
     // [receive.of] relaxed: published by the step; any other engine's address is ignored.
     if (is_posted && each.receiving.engine.load(std::memory_order_relaxed) == *handle_)
       base::misuse(destroyed_with_receives);
@@ -140,13 +141,15 @@ void end_of_engine::drop_all() noexcept {
   if (engine.is_ordered()) {
     matched_messages messages;
     match_node* receives = nullptr;
-    const auto uncounted = [&](std::uint32_t rank, std::uint32_t count) { of_->matching().count_dropped(rank, count); };
+    const auto uncounted = [&](std::uint32_t rank, std::uint32_t count) {
+      runtime_->matching().count_dropped(rank, count);
+    };
     while (engine.ordered->take_all(messages, receives, uncounted) == match_result::busy) waiting.pause();
-    of_->matching().end_numbers(engine, of_->size());
+    runtime_->matching().end_numbers(engine, runtime_->size());
     posted = receives;
     for (ordered_message* each = messages.first; each != nullptr;) {
       ordered_message* const next = each->next;
-      receive::discard(of_->devices().standard(), static_cast<unexpected_message&>(*each));
+      receive::discard(runtime_->devices().standard(), static_cast<unexpected_message&>(*each));
       each = next;
     }
     ordered_counts left;
@@ -156,13 +159,13 @@ void end_of_engine::drop_all() noexcept {
     const auto is_ours = [&](const match_node& node) { return node.key.engine() == engine.id; };
     for (bool is_whole = false; !is_whole; waiting.pause()) {
       match_node* some = nullptr;
-      is_whole = of_->matching().table().extract(is_ours, some) == 0;
+      is_whole = runtime_->matching().table().extract(is_ours, some) == 0;
       while (some != nullptr) {
         match_node* const next = some->behind.get();
         if (some->side == match_side::receive) {
           posted = some;
         } else {
-          receive::discard(of_->devices().standard(),
+          receive::discard(runtime_->devices().standard(),
                            static_cast<unexpected_message&>(static_cast<ordered_message&>(*some)));
         }
         some = next;
@@ -173,14 +176,15 @@ void end_of_engine::drop_all() noexcept {
 }
 
 // From here on no thread of another device begins to poll this device.
-end_of_device::end_of_device(runtime_state& of, device_state*& handle) noexcept : of_{&of}, handle_{&handle} {
+end_of_device::end_of_device(runtime_state& runtime, device_state*& handle) noexcept
+    : runtime_{&runtime}, handle_{&handle} {
   device_state& gone = **handle_;
-  if (gone.gate().is_inside() || of.devices().is_inside_standard()) {
+  if (gone.gate().is_inside() || runtime.devices().is_inside_standard()) {
     base::misuse(
         "a device is destroyed inside a handler or hook of its own or of the default device, perhaps "
         "as a static object by an exit() there");
   }
-  if (gone.marks().is_shared()) of.devices().hide(gone);
+  if (gone.marks().is_shared()) runtime.devices().hide(gone);
 }
 
 bool end_of_device::go_on() noexcept { return close(false); }
@@ -198,14 +202,14 @@ bool end_of_device::close(bool may_block) noexcept {
   const std::uint32_t index = gone.index();
   poll_gate::scoped_entry entry;
   if (index != 0 && may_block) {
-    entry.take(of_->devices().standard().gate());
-  } else if (index != 0 && !entry.try_take(of_->devices().standard().gate())) {
+    entry.take(runtime_->devices().standard().gate());
+  } else if (index != 0 && !entry.try_take(runtime_->devices().standard().gate())) {
     return false;
   }
-  log_counters(*of_, gone);
-  of_->devices().close(gone, entry, of_->transports().all());
+  log_counters(*runtime_, gone);
+  runtime_->devices().close(gone, entry, runtime_->transports().all());
   *handle_ = nullptr;
-  if (index != 0) of_->parking().wake_everybody();  // threads that sleep at device 0 have to poll its slot now
+  if (index != 0) runtime_->parking().wake_everybody();  // threads that sleep at device 0 have to poll its slot now
   return true;
 }
 

@@ -22,18 +22,18 @@ class runtime_state;
 struct engine_state;
 
 /// `matching_engine::drop_messages`.
-std::size_t drop_messages(runtime_state& of, engine_state& engine) noexcept;
+std::size_t drop_messages(runtime_state& runtime, engine_state& engine) noexcept;
 
 /// The calls of progress() on any device that were under way when this object was made, except the calling thread's
 /// own. Calls that begin later see what the calling thread did before.
 class pending_polls {
  public:
-  explicit pending_polls(runtime_state& of) noexcept;
+  explicit pending_polls(runtime_state& runtime) noexcept;
   /// **Blocking**: never, but for a lock that is held briefly.
   [[nodiscard]] bool have_ended() noexcept;
 
  private:
-  runtime_state* of_;
+  runtime_state* runtime_;
   std::array<std::uint64_t, net::slots_max> before_{};  // by index: the passes of its gate
   std::uint64_t inside_ = 0;                            // by index
 };
@@ -42,13 +42,13 @@ class pending_polls {
 /// progress(), or are brief readers (brief_readers).
 class end_of_name : public awaited_end {
  protected:
-  end_of_name(runtime_state& of, base::id_table<>::outdated old_names) noexcept;
+  end_of_name(runtime_state& runtime, base::id_table<>::outdated old_names) noexcept;
   ~end_of_name() override;
   /// Whether no call of progress() can find the object any more. Threads outside of such calls may still look for
   /// engines.
   [[nodiscard]] bool is_unseen() noexcept { return polls_.have_ended(); }
 
-  runtime_state* const of_;
+  runtime_state* const runtime_;
 
  private:
   base::id_table<>::outdated old_names_;  // kept until no thread can be reading them
@@ -68,7 +68,7 @@ class end_of_registration final : public end_of_name {
 
 class end_of_engine final : public end_of_name {
  public:
-  end_of_engine(runtime_state& of, engine_state*& handle) noexcept;
+  end_of_engine(runtime_state& runtime, engine_state*& handle) noexcept;
   [[nodiscard]] bool go_on() noexcept override;
 
  private:
@@ -80,7 +80,7 @@ class end_of_engine final : public end_of_name {
 
 class end_of_device final : public awaited_end {
  public:
-  end_of_device(runtime_state& of, device_state*& handle) noexcept;
+  end_of_device(runtime_state& runtime, device_state*& handle) noexcept;
   [[nodiscard]] bool go_on() noexcept override;
   /// Like `wait`, but blocks at the gate of the default device until its poller hands the gate over.
   void wait_for_gate() noexcept;
@@ -88,7 +88,7 @@ class end_of_device final : public awaited_end {
  private:
   [[nodiscard]] bool close(bool may_block) noexcept;
 
-  runtime_state* of_;
+  runtime_state* runtime_;
   device_state** handle_;
 };
 

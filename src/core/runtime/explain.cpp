@@ -54,11 +54,11 @@ std::string reasons(message_protocol chosen, std::size_t bytes, const runtime_at
   }
   not_by("packet", fmt::format("a packet holds {} bytes (WEFT_PACKET_BYTES)", sizes.packet_bytes));
   if (is_copied) {
-    not_by(by_packets, fmt::format("direct copies are possible: {}", copies.how));
+    not_by(by_packets, fmt::format("direct copies are possible: {}", copies.description));
   } else if (copies.possible) {
     not_by(by_copy, "the receiver of these messages chooses packets");
   } else {
-    not_by(by_copy, fmt::format("no direct copies: {}", copies.how));
+    not_by(by_copy, fmt::format("no direct copies: {}", copies.description));
   }
   return out;
 }
@@ -99,21 +99,21 @@ std::string meeting_of(const core::neighbours& here, std::uint32_t self, std::ui
 std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   if (peer >= size()) core::refuse_rank("explain", peer, size());
   const auto& transports = state_->transports().all();
-  const net::transport* through = nullptr;
+  const net::transport* transport = nullptr;
   std::string others;
   for (const auto& each : transports) {
-    if (through == nullptr && each->reaches(peer)) {
-      through = each.get();
+    if (transport == nullptr && each->reaches(peer)) {
+      transport = each.get();
     } else {
       others += fmt::format(
           "  not {}: {}\n", each->name(),
           each->reaches(peer) ? "it comes later in WEFT_TRANSPORT" : fmt::format("it doesn't reach rank {}", peer));
     }
   }
-  if (through == nullptr) return fmt::format("rank {} reaches rank {} by no transport\n", rank(), peer);
+  if (transport == nullptr) return fmt::format("rank {} reaches rank {} by no transport\n", rank(), peer);
   const runtime_attributes& sizes = attributes();
   const base::settings& settings = state_->job().settings();
-  const net::direct_copies copies = through->copies(peer);
+  const net::direct_copies copies = transport->copies(peer);
   const message_protocol chosen = core::choose_protocol(bytes, sizes.packet_bytes);
   core::copy_choices& choices = state_->memory().copy_choices();
   const bool has_choice = chosen == message_protocol::rendezvous && copies.possible;
@@ -121,7 +121,7 @@ std::string runtime::explain(std::uint32_t peer, std::size_t bytes) const {
   return fmt::format("{} from rank {} to rank {}\n{}\n{}{}transport {} (WEFT_TRANSPORT={})\n{}{}",
                      base::counted(bytes, "byte"), rank(), peer, description_of(chosen, is_copied),
                      reasons(chosen, bytes, sizes, copies, is_copied), has_choice ? choices.describe(peer, bytes) : "",
-                     through->name(), settings.transport, others + not_made(settings, transports, size()),
+                     transport->name(), settings.transport, others + not_made(settings, transports, size()),
                      meeting_of(state_->transports().neighbours(), rank(), peer));
 }
 

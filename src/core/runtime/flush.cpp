@@ -37,7 +37,7 @@ flush_request checked_request(runtime_state& state, std::uint32_t peer, const fl
   if (wanted.region) {
     check_region(state, "flush", peer, {*wanted.region, 0}, 0);
     const region_location found = state.memory().regions().locate(peer, wanted.region->name, 0, 0);
-    if (found.by == region_location::access::refused) refuse_withdrawn("flush", peer);
+    if (found.reach == region_location::access::refused) refuse_withdrawn("flush", peer);
     out.region = wanted.region->name;
   }
   return out;
@@ -49,9 +49,9 @@ class posted_flush final : public posted_wait {
       : posted_wait{operation::flush}, request_{request}, end_{end} {}
 
  private:
-  bool go_on(device_state& by) override {
+  bool go_on(device_state& dev) override {
     for (; request_.peer < end_; ++request_.peer) {
-      if (!by.runtime().peers().try_flush(request_, since_)) return false;
+      if (!dev.runtime().peers().try_flush(request_, since_)) return false;
     }
     --request_.peer;
     return true;
@@ -63,19 +63,19 @@ class posted_flush final : public posted_wait {
   detail::flush_mark since_;
 };
 
-status post(device_state& by, std::uint32_t first, std::uint32_t end, completion& local,
+status post(device_state& dev, std::uint32_t first, std::uint32_t end, completion& local,
             const post_flush_options& options) {
-  const flush_request request = checked_request(by.runtime(), first, {options.scope, options.region});
-  return posted_wait::post(by, local, options.context, options.allow_done,
+  const flush_request request = checked_request(dev.runtime(), first, {options.scope, options.region});
+  return posted_wait::post(dev, local, options.context, options.allow_done,
                            std::make_unique<posted_flush>(request, end));
 }
 
 // False: a limit of `options` was reached first.
-bool flush_within(device_state& by, std::uint32_t peer, const flush_options& options, const parking::limits& limits) {
-  runtime_state& state = by.runtime();
+bool flush_within(device_state& dev, std::uint32_t peer, const flush_options& options, const parking::limits& limits) {
+  runtime_state& state = dev.runtime();
   const flush_request request = checked_request(state, peer, {options.scope, options.region});
-  const auto describe = [](const void* of, std::string& into) {
-    into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(of));
+  const auto describe = [](const void* subject, std::string& into) {
+    into += fmt::format(" to rank {}", *static_cast<const std::uint32_t*>(subject));
   };
   detail::flush_mark since;
   bool is_through = false;
@@ -85,11 +85,11 @@ bool flush_within(device_state& by, std::uint32_t peer, const flush_options& opt
   parking& lot = state.parking();
   for (yield_policy::rest_state waiting = lot.begin_rest(); !try_flush();) {
     const bool is_last = limits.are_reached();
-    const bool has_moved = by.progress();
+    const bool has_moved = dev.progress();
     if (is_last) return try_flush();
     if (has_moved) {
       waiting = lot.begin_rest();
-    } else if (!lot.suspend_fiber(note, by, state.own().barrier(), try_flush, limits)) {
+    } else if (!lot.suspend_fiber(note, dev, state.own().barrier(), try_flush, limits)) {
       lot.rest(waiting);
       listed.note(waiting.waiting);
     }

@@ -47,22 +47,22 @@ class flush_counts {
     return out;
   }
   /// It is complete. **Returns** whether flushes have to look.
-  [[nodiscard]] bool end(std::uint32_t peer, const flush_count& in, std::uint64_t region) noexcept {
-    bool out = in.is_transfer && word_of_region(peer, region).end(in.of_region);
-    out |= word_of(peer, in.is_transfer).end(in.of_rank);
+  [[nodiscard]] bool end(std::uint32_t peer, const flush_count& counted, std::uint64_t region) noexcept {
+    bool out = counted.is_transfer && word_of_region(peer, region).end(counted.of_region);
+    out |= word_of(peer, counted.is_transfer).end(counted.of_rank);
     return out;
   }
 
-  [[nodiscard]] detail::flush_mark mark(const flush_request& of) noexcept {
-    if (of.region != 0) return {true, word_of_region(of.peer, of.region).epoch(), 0};
-    return {true, word_of(of.peer, true).epoch(), word_of(of.peer, false).epoch()};
+  [[nodiscard]] detail::flush_mark mark(const flush_request& request) noexcept {
+    if (request.region != 0) return {true, word_of_region(request.peer, request.region).epoch(), 0};
+    return {true, word_of(request.peer, true).epoch(), word_of(request.peer, false).epoch()};
   }
   /// Whether all operations are complete that had begun before `since`. A flush of a region may also wait for another
   /// region that is counted in one word with it.
-  [[nodiscard]] bool is_through(const flush_request& of, const detail::flush_mark& since) noexcept {
-    if (of.region != 0) return word_of_region(of.peer, of.region).is_through(since.first);
-    return word_of(of.peer, true).is_through(since.first) &&
-           (of.transfers_only || word_of(of.peer, false).is_through(since.second));
+  [[nodiscard]] bool is_through(const flush_request& request, const detail::flush_mark& since) noexcept {
+    if (request.region != 0) return word_of_region(request.peer, request.region).is_through(since.first);
+    return word_of(request.peer, true).is_through(since.first) &&
+           (request.transfers_only || word_of(request.peer, false).is_through(since.second));
   }
 
  private:

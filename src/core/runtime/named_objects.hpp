@@ -13,8 +13,8 @@ namespace weft::core {
 /// Makes an object with id `id`; null if another object has or had that id.
 template <class Object, class... Arguments>
 Object* add_named(std::map<std::uint32_t, Object>& objects, base::id_table<>& names, std::uint32_t id,
-                  Arguments&&... of) {
-  const auto [made, is_new] = objects.try_emplace(id, std::forward<Arguments>(of)...);
+                  Arguments&&... arguments) {
+  const auto [made, is_new] = objects.try_emplace(id, std::forward<Arguments>(arguments)...);
   if (!is_new) return nullptr;
   try {
     if (names.insert(id, &made->second)) return &made->second;

@@ -32,8 +32,8 @@ std::string key_of(const std::string& key, std::size_t value) { return fmt::form
 void nodes::publish(boot::bootstrap& boot, const std::string& name,
                     const std::vector<std::unique_ptr<net::transport>>& transports) {
   const auto sharing = std::ranges::find_if(transports, [](const auto& each) { return each->sharing() != nullptr; });
-  of_.resize(boot.size());
-  if (sharing == transports.end()) return std::iota(of_.begin(), of_.end(), 0U);
+  node_of_rank_.resize(boot.size());
+  if (sharing == transports.end()) return std::iota(node_of_rank_.begin(), node_of_rank_.end(), 0U);
   if ((*sharing)->reaches_all()) return;  // all ranks know that
   std::vector<std::uint32_t> members;
   for (std::uint32_t rank = 0; rank < boot.size(); ++rank) {
@@ -44,7 +44,7 @@ void nodes::publish(boot::bootstrap& boot, const std::string& name,
 
 void nodes::publish(boot::bootstrap& boot, const std::string& name, const std::vector<std::uint32_t>& members) {
   WEFT_ASSERT(key_.empty() && !members.empty());
-  of_.resize(boot.size());
+  node_of_rank_.resize(boot.size());
   key_ = name + ".node";
   if (members.front() != boot.rank()) return;
   for (std::size_t first = 0; first < members.size(); first += members_per_value) {
@@ -63,7 +63,7 @@ std::vector<std::uint32_t> nodes::members_of(boot::bootstrap& boot, std::uint32_
     const std::string value = boot.get(lowest, key_of(key_, number));
     std::vector<std::uint32_t> words(value.size() / sizeof(std::uint32_t));
     if (!words.empty()) std::memcpy(words.data(), value.data(), words.size() * sizeof(std::uint32_t));
-    if (words.size() < 2 || words.front() > of_.size()) refuse_list(lowest);
+    if (words.size() < 2 || words.front() > node_of_rank_.size()) refuse_list(lowest);
     all = words.front();
     out.insert(out.end(), words.begin() + 1, words.end());
   }
@@ -72,16 +72,16 @@ std::vector<std::uint32_t> nodes::members_of(boot::bootstrap& boot, std::uint32_
 
 void nodes::learn(boot::bootstrap& boot) {
   if (key_.empty()) return;
-  std::ranges::fill(of_, no_node);
+  std::ranges::fill(node_of_rank_, no_node);
   std::uint32_t count = 0;
-  for (std::uint32_t rank = 0; rank < of_.size(); ++rank) {
-    if (of_[rank] != no_node) continue;
+  for (std::uint32_t rank = 0; rank < node_of_rank_.size(); ++rank) {
+    if (node_of_rank_[rank] != no_node) continue;
     // Sharing memory is transitive, so the lowest rank that belongs to no node yet is the lowest of its own.
     const std::vector<std::uint32_t> members = members_of(boot, rank);
     if (members.front() != rank) refuse_list(rank);
     for (const std::uint32_t each : members) {
-      if (each >= of_.size() || of_[each] != no_node) refuse_list(rank);
-      of_[each] = count;
+      if (each >= node_of_rank_.size() || node_of_rank_[each] != no_node) refuse_list(rank);
+      node_of_rank_[each] = count;
     }
     ++count;
   }

@@ -28,13 +28,13 @@ class nodes {
   void learn(boot::bootstrap& boot);
 
   /// The number of the node of `rank`; nodes are numbered in the order of their lowest ranks.
-  [[nodiscard]] std::uint32_t of(std::uint32_t rank) const noexcept { return of_[rank]; }
+  [[nodiscard]] std::uint32_t node_of(std::uint32_t rank) const noexcept { return node_of_rank_[rank]; }
 
  private:
   [[nodiscard]] std::vector<std::uint32_t> members_of(boot::bootstrap& boot, std::uint32_t lowest) const;
 
-  std::string key_;                // empty: nothing had to be published
-  std::vector<std::uint32_t> of_;  // by rank
+  std::string key_;  // empty: nothing had to be published
+  std::vector<std::uint32_t> node_of_rank_;
 };
 
 }  // namespace weft::core

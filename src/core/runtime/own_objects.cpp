@@ -16,9 +16,9 @@ void own_objects::make(runtime& interface, const device_options& options, const 
   packet_returns_ = std::make_unique<core::packet_returns>(interface, packets);
 }
 
-void own_objects::watch(runtime_state& of) {
+void own_objects::watch(runtime_state& runtime) {
   WEFT_ASSERT(replies_ != nullptr);
-  witness_ = std::make_unique<runtime_witness>(of);
+  witness_ = std::make_unique<runtime_witness>(runtime);
 }
 
 void own_objects::end(bool is_copy) noexcept {
@@ -37,10 +37,10 @@ void own_objects::end(bool is_copy) noexcept {
   replies_.reset();  // the device's end has tried to send what was kept
 }
 
-descriptor_state& own_objects::descriptor(runtime_state& of) {
-  of.refuse_copies();
+descriptor_state& own_objects::descriptor(runtime_state& runtime) {
+  runtime.refuse_copies();
   const std::scoped_lock lock{descriptor_mutex_};
-  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(of, of.devices().standard());
+  if (!descriptor_) descriptor_ = std::make_unique<descriptor_state>(runtime, runtime.devices().standard());
   return *descriptor_;
 }
 

@@ -22,7 +22,7 @@ class own_objects {
   /// Makes the default device with `options`, the barrier and the replies. Called once.
   void make(runtime& interface, const device_options& options, const base::settings& settings, packet_pool& packets);
   /// From here on the process reports of the runtime if nothing moves in it. Called after `make`.
-  void watch(runtime_state& of);
+  void watch(runtime_state& runtime);
   /// Destroys them. `is_copy`: in a child of fork(). Ends the process if a peer has yet to fetch a long reply.
   void end(bool is_copy) noexcept;
 
@@ -35,7 +35,7 @@ class own_objects {
   /// The collectives' own: destroyed before all else here.
   [[nodiscard]] std::shared_ptr<void>& kept_for_groups() noexcept { return kept_for_groups_; }
   /// Made by the first call. **Threads**: any.
-  [[nodiscard]] descriptor_state& descriptor(runtime_state& of);
+  [[nodiscard]] descriptor_state& descriptor(runtime_state& runtime);
   /// Wakes threads that wait for a barrier or a flush: they wait for the barrier's object. **Threads**: any.
   void wake_flushes() noexcept { parking_->signalled(barrier_.get()); }
 

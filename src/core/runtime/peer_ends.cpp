@@ -31,7 +31,8 @@ unsigned peer_ends::look(device_state& dev) noexcept {
   if (unfinished_.load(std::memory_order_relaxed) != 0) {  // [hint] as in `awaits_devices`
     // Devices that are gone, or that their own threads poll, need no other thread any more.
     const std::uint64_t finished = dev.backlog().is_empty() ? shared_devices::bit_of(dev.index()) : 0;
-    unfinished_.fetch_and(of_->devices().shared().all() & ~finished, std::memory_order_relaxed);  // [hint] the same
+    unfinished_.fetch_and(runtime_->devices().shared().all() & ~finished,
+                          std::memory_order_relaxed);  // [hint] the same
   }
   bool has_just_settled = false;
   if (has_unsettled()) {
@@ -42,7 +43,7 @@ unsigned peer_ends::look(device_state& dev) noexcept {
   // [peer_ends.some] relaxed: only a thread with the lock stores it.
   const unsigned ended = has_settled_.load(std::memory_order_relaxed) ? end_operations(dev, has_just_settled) : 0;
   looking_.leave();
-  if (found) of_->parking().wake_everybody();
+  if (found) runtime_->parking().wake_everybody();
   return ended;
 }
 
@@ -60,7 +61,7 @@ void peer_ends::look_after_retry() noexcept {
   if (++retries % retries_per_look != 0 || !begin_look()) return;
   const bool found = find();
   looking_.leave();
-  if (found) of_->parking().wake_everybody();
+  if (found) runtime_->parking().wake_everybody();
 }
 
 bool peer_ends::is_settling() const noexcept {
@@ -99,7 +100,7 @@ bool peer_ends::begin_look() noexcept {
 
 bool peer_ends::find() noexcept {
   bool has_found = false;
-  for (const auto& transport : of_->transports()) {
+  for (const auto& transport : runtime_->transports()) {
     const std::size_t count = transport->find_ended(found_);
     for (const net::ended_peer& each : std::span{found_}.first(count)) add(each);
     has_found = has_found || count != 0;
@@ -115,8 +116,8 @@ void peer_ends::note(const net::ended_peer& end) noexcept {
 
 void peer_ends::add(const net::ended_peer& end) noexcept {
   const base::clock::time_point now = base::clock::now();
-  of_->peers().note_end(end.rank, end.in_order);
-  of_->memory().regions().forget(end.rank);
+  runtime_->peers().note_end(end.rank, end.in_order);
+  runtime_->memory().regions().forget(end.rank);
   // [peer_ends.number] release -> [peer_ends.number_of]: the rank has ended.
   const std::uint32_t number = number_.fetch_add(1, std::memory_order_release) + 1;
   open_.push_back({end.rank, number, now});
@@ -132,8 +133,8 @@ void peer_ends::note_received(device_state& dev) noexcept {
   // [peer_ends.number_of] acquire <- [peer_ends.number]: the ranks that have ended.
   const std::uint32_t number = number_.load(std::memory_order_acquire);
   if (received.load(std::memory_order_relaxed) == number) return;  // [own] inside the gate
-  const peers& all = of_->peers();
-  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
+  const peers& all = runtime_->peers();
+  for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
     if (all.has_ended(rank) && !all.is_closed(rank) && dev.routes().endpoint_to(rank).has_arrivals_from(rank)) return;
   }
   // [peer_ends.received] release -> [peer_ends.received_all]: the effects of the messages.
@@ -142,7 +143,7 @@ void peer_ends::note_received(device_state& dev) noexcept {
 
 bool peer_ends::all_have_received(const ended_rank& from) noexcept {
   bool out = true;
-  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+  runtime_->devices().visit([&](std::uint32_t index, device_state* device) {
     // [peer_ends.received_all] acquire <- [peer_ends.received]: the effects of the messages.
     if (device != nullptr && received_[index].load(std::memory_order_acquire) < from.number) out = false;
   });
@@ -153,16 +154,16 @@ bool peer_ends::all_have_received(const ended_rank& from) noexcept {
 void peer_ends::close_some() noexcept {
   if (!closed_.empty()) return;  // those first
   std::erase_if(open_, [&](const ended_rank& each) {
-    const bool may_close =
-        all_have_received(each) || (of_->peers().has_died(each.rank) && base::clock::now() >= each.since + patience);
+    const bool may_close = all_have_received(each) ||
+                           (runtime_->peers().has_died(each.rank) && base::clock::now() >= each.since + patience);
     if (may_close) closed_.push_back(each);
     return may_close;
   });
   if (closed_.empty()) return;
-  for (const ended_rank& each : closed_) of_->peers().close(each.rank);
+  for (const ended_rank& each : closed_) runtime_->peers().close(each.rank);
   fence_all_threads();
   before_ = {};
-  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+  runtime_->devices().visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     before_.passes[index] = device->gate().passes();
     before_.inside |= std::uint64_t{1} << index;
@@ -172,7 +173,7 @@ void peer_ends::close_some() noexcept {
 // Whether all threads that were inside a gate then have left it. The calling thread is inside the gate of `own`, but in
 // no handler of it; inside another gate it would be in a handler there.
 bool peer_ends::have_left(const device_state& own) noexcept {
-  of_->devices().visit([&](std::uint32_t index, device_state* device) {
+  runtime_->devices().visit([&](std::uint32_t index, device_state* device) {
     const bool has_left = device == nullptr || device == &own || device->gate().is_free() ||
                           device->gate().passes() != before_.passes[index];
     if (has_left) before_.inside &= ~(std::uint64_t{1} << index);
@@ -183,13 +184,13 @@ bool peer_ends::have_left(const device_state& own) noexcept {
 // **Returns** whether ranks are settled that were not.
 bool peer_ends::settle(const device_state& own) noexcept {
   if (closed_.empty() || !have_left(own)) return false;
-  of_->matching().engines().readers().wait();
-  for (const ended_rank& each : closed_) of_->peers().settle(each.rank);
+  runtime_->matching().engines().readers().wait();
+  for (const ended_rank& each : closed_) runtime_->peers().settle(each.rank);
   unsettled_.fetch_sub(static_cast<std::uint32_t>(closed_.size()), std::memory_order_relaxed);  // [hint]
   closed_.clear();
   // [peer_ends.some] relaxed: under the lock.
   has_settled_.store(true, std::memory_order_relaxed);
-  of_->own().wake_flushes();
+  runtime_->own().wake_flushes();
   return true;
 }
 

@@ -32,7 +32,7 @@ namespace weft::core {
 
 class peer_ends {
  public:
-  explicit peer_ends(runtime_state& of) noexcept : of_{&of} {}
+  explicit peer_ends(runtime_state& runtime) noexcept : runtime_{&runtime} {}
 
   /// Called once the transports are made, before any device is.
   void expect(std::uint32_t ranks);
@@ -103,7 +103,7 @@ class peer_ends {
   unsigned end_operations(device_state& dev, bool has_just_settled) noexcept;
   [[nodiscard]] bool have_left(const device_state& own) noexcept;
 
-  runtime_state* of_;
+  runtime_state* runtime_;
   std::atomic<base::clock::rep> next_{0};    // when the next look is due
   std::atomic<std::uint32_t> number_{0};     // of ranks that have ended
   std::atomic<std::uint32_t> unsettled_{0};  // of those

@@ -20,24 +20,24 @@ std::uint64_t new_ticket() noexcept {
 
 }  // namespace
 
-status posted_wait::post(device_state& by, completion& local, void* context, bool allow_done,
+status posted_wait::post(device_state& dev, completion& local, void* context, bool allow_done,
                          std::unique_ptr<posted_wait> wait) {
-  by.runtime().refuse_copies();
-  by.runtime().objects().check(wait->opcode_ == operation::flush ? "post_flush" : "post_barrier", local);
-  wait->is_over_ = wait->go_on(by);
+  dev.runtime().refuse_copies();
+  dev.runtime().objects().check(wait->opcode_ == operation::flush ? "post_flush" : "post_barrier", local);
+  wait->is_over_ = wait->go_on(dev);
   if (wait->is_over_ && allow_done) return status::done();
-  wait->by_ = &by;
+  wait->device_ = &dev;
   wait->local_ = &local;
   wait->context_ = context;
   promise::make(local);
   const std::uint64_t ticket = new_ticket();
-  by.defer(*wait.release());
+  dev.defer(*wait.release());
   return status::posted(ticket);
 }
 
 void posted_wait::try_to_end() noexcept {
   try {
-    is_over_ = go_on(*by_);
+    is_over_ = go_on(*device_);
   } catch (const error& failed) {
     error_ = failed.code();
     is_over_ = true;
@@ -48,10 +48,10 @@ void posted_wait::try_to_end() noexcept {
 }
 
 bool posted_wait::try_again() noexcept {
-  device_state& by = *by_;
+  device_state& dev = *device_;
   if (!is_over_) try_to_end();
   if (!is_over_) {
-    by.defer(*this);
+    dev.defer(*this);
     return false;
   }
   detail::raw_record raw;
@@ -62,11 +62,11 @@ bool posted_wait::try_again() noexcept {
   raw.refer({nullptr, 0, nullptr, context_});
   completion& object = *local_;
   completion_record record{raw};
-  if (!promise::keep(by, object, record)) {
-    by.defer(*this);
+  if (!promise::keep(dev, object, record)) {
+    dev.defer(*this);
     return false;
   }
-  by.runtime().signalled(&object);
+  dev.runtime().signalled(&object);
   delete this;
   return true;
 }

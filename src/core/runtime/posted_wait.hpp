@@ -22,7 +22,7 @@ class posted_wait : public retry_entry {
 
   /// Begins `wait`, whose record has `context`. **Returns**: done if it is complete and `allow_done`; else posted.
   /// **Errors**: those with which it ends in this call, and invalid_argument for an object of another runtime.
-  [[nodiscard]] static status post(device_state& by, completion& local, void* context, bool allow_done,
+  [[nodiscard]] static status post(device_state& dev, completion& local, void* context, bool allow_done,
                                    std::unique_ptr<posted_wait> wait);
 
  protected:
@@ -30,14 +30,14 @@ class posted_wait : public retry_entry {
   explicit posted_wait(operation opcode) noexcept : opcode_{opcode} {}
 
   /// Does what can be done without waiting. **Returns** whether it is complete. **Errors**: those with which it ends.
-  [[nodiscard]] virtual bool go_on(device_state& by) = 0;
+  [[nodiscard]] virtual bool go_on(device_state& dev) = 0;
   [[nodiscard]] virtual std::uint32_t peer() const noexcept = 0;
   /// The runtime ends: objects that `go_on` uses may have been destroyed.
   virtual void forget() noexcept {}
 
  private:
   bool try_again() noexcept final;
-  void adopted_by(device_state& other) noexcept final { by_ = &other; }
+  void adopted_by(device_state& other) noexcept final { device_ = &other; }
   void drop() noexcept final {
     forget();
     delete this;
@@ -47,7 +47,7 @@ class posted_wait : public retry_entry {
   operation opcode_;
   bool is_over_ = false;
   errc error_ = errc::none;
-  device_state* by_ = nullptr;
+  device_state* device_ = nullptr;
   completion* local_ = nullptr;
   void* context_ = nullptr;
 };

@@ -21,13 +21,13 @@ rank_memory::block rank_memory::allocate_packets(const base::settings& settings)
   return {memory, [](std::byte* mine) { std::free(mine); }};
 }
 
-rank_memory::rank_memory(const transport_set& transports, const job& of, const base::settings& settings)
+rank_memory::rank_memory(const transport_set& transports, const job& job, const base::settings& settings)
     : own_packets_{transports.sharing() != nullptr ? block{nullptr, nullptr} : allocate_packets(settings)},
       packets_{own_packets_ != nullptr ? own_packets_.get() : transports.sharing()->packet_memory(),
                settings.packet_count, static_cast<std::uint32_t>(settings.packet_bytes)},
-      regions_{of.rank(), of.size(), transports.all(), settings},
-      copy_states_{regions_, of.rank()},
-      copy_choices_{of.rank(), of.size(), settings} {
+      regions_{job.rank(), job.size(), transports.all(), settings},
+      copy_states_{regions_, job.rank()},
+      copy_choices_{job.rank(), job.size(), settings} {
   if (net::memory_sharing* const lender = transports.sharing(); lender != nullptr) packets_.reclaim_from(*lender);
   for (const auto& transport : transports) transport->use_packets(packets_);
 }

@@ -21,7 +21,7 @@ namespace weft::core {
 class rank_memory {
  public:
   /// Gives the packets to all transports. **Errors**: out_of_memory.
-  rank_memory(const transport_set& transports, const job& of, const base::settings& settings);
+  rank_memory(const transport_set& transports, const job& job, const base::settings& settings);
 
   [[nodiscard]] packet_pool& packets() noexcept { return packets_; }
   /// Kinds of memory that buffers of this runtime may name.

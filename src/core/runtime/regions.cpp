@@ -195,26 +195,26 @@ region_location region_table::locate(std::uint32_t rank, std::uint64_t name, std
   region_location out;
   if (rank == rank_) {
     out.memory = find(name, offset, bytes);
-    if (out.memory != nullptr) out.by = region_location::access::mapped;
+    if (out.memory != nullptr) out.reach = region_location::access::mapped;
     return out;
   }
   // [region.table] acquire <- [region.forget]: if it is null, whether the rank is cut off.
   std::byte* const table = peers_[rank].load(std::memory_order_acquire);
   if (table == nullptr) {
-    out.by = region_location::access::asked;
+    out.reach = region_location::access::asked;
     return out;
   }
   std::uint64_t shared = 0;
   if (!read(reinterpret_cast<const entry*>(table)[index_of(name)], name, offset, bytes, out, shared)) return out;
-  out.by = region_location::access::copied;
+  out.reach = region_location::access::copied;
   if (shared == 0) return out;
   // The peer wrote this: memory outside of its segment is not touched.
   const std::uint64_t all = all_bytes_;
   if (shared - 1 > all || !is_within(offset, bytes, all - (shared - 1))) {
-    out.by = region_location::access::refused;
+    out.reach = region_location::access::refused;
     return out;
   }
-  out.by = region_location::access::mapped;
+  out.reach = region_location::access::mapped;
   out.memory = table + (shared - 1) + offset;
   return out;
 }

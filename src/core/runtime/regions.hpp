@@ -32,7 +32,7 @@ struct region_location {
     copied,   // `address` in the owner's own memory
     asked,    // by messages only, or not at all: the rank is known to have ended
   };
-  access by = access::refused;
+  access reach = access::refused;
   std::byte* memory = nullptr;
   std::uint64_t address = 0;
 };

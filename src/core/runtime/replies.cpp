@@ -18,7 +18,7 @@ bool replies::admits_more() noexcept {
 
 completion::answer replies::signal(completion_record&& record) noexcept {
   const completion_record consumed{std::move(record)};
-  static_cast<kept_reply*>(consumed.context())->end(running_callback::innermost()->by(), consumed.error());
+  static_cast<kept_reply*>(consumed.context())->end(running_callback::innermost()->device(), consumed.error());
   return answer::taken;
 }
 

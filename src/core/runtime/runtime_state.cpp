@@ -35,10 +35,10 @@ runtime_attributes attributes_of(const base::settings& settings, const state_bou
 
 // Whether the user still has memory of arrived messages: of long messages, packets or receive buffers. Unexpected
 // messages do not count. They are not given back: the transport that owns their memory may be destroyed.
-bool has_payloads_out(runtime_state& of) noexcept {
-  if (of.registrations().have_memory_out()) return true;
-  const std::int64_t out = of.memory().packets().lent() + of.transports().payloads_out();
-  return out != 0 && out != of.matching().payloads();  // the table is large
+bool has_payloads_out(runtime_state& runtime) noexcept {
+  if (runtime.registrations().have_memory_out()) return true;
+  const std::int64_t out = runtime.memory().packets().lent() + runtime.transports().payloads_out();
+  return out != 0 && out != runtime.matching().payloads();  // the table is large
 }
 
 }  // namespace

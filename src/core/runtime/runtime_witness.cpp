@@ -34,8 +34,8 @@ std::uint64_t retries_of(const device_counters& counted) noexcept {
 }
 
 // What operations at this step wait for; null: the report has it elsewhere, or they wait for nothing.
-const char* words_of(operation_set set, step at) noexcept {
-  switch (at) {
+const char* words_of(operation_set set, step current) noexcept {
+  switch (current) {
     case step::free:
     case step::try_entries: return nullptr;
     case step::wait_for_match: return nullptr;  // unmatched.hpp
@@ -66,7 +66,7 @@ const char* words_of(operation_set set) noexcept {
 
 base::witness::sight runtime_witness::look() noexcept {
   sight out;
-  const bool has_looked = of_->devices().try_visit([&](std::uint32_t /*index*/, device_state* device) {
+  const bool has_looked = runtime_->devices().try_visit([&](std::uint32_t /*index*/, device_state* device) {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
     out.moves += moves_of(counted);
@@ -83,7 +83,7 @@ base::witness::sight runtime_witness::look() noexcept {
 // A message may have arrived a moment ago where the last poll is long past: it counts from the look that saw it first.
 bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::duration patience) noexcept {
   bool out = false;
-  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+  static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (index >= unpolled_.size()) return;
     unpolled_device& seen = unpolled_[index];
     const std::uint64_t calls = device == nullptr ? 0 : device->counts().read().progress_calls;
@@ -107,7 +107,7 @@ bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::dur
 void runtime_witness::note_move() noexcept {
   retries_ = 0;
   std::ranges::fill(calls_, 0);
-  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+  static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || index >= calls_.size()) return;
     const device_counters counted = device->counts().read();
     calls_[index] = counted.progress_calls;
@@ -137,7 +137,7 @@ struct runtime_witness::devices_seen {
 
 runtime_witness::devices_seen runtime_witness::look_at_devices() {
   devices_seen out;
-  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+  static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
     const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
@@ -152,7 +152,7 @@ runtime_witness::devices_seen runtime_witness::look_at_devices() {
     device->stopped().each([&](const full_targets::message& each) { out.stopped.push_back(each); });
   }));
   out.has_work = !out.backlogs.empty();
-  of_->operations().each([&](const operation_state&) { out.has_work = true; });
+  runtime_->operations().each([&](const operation_state&) { out.has_work = true; });
   return out;
 }
 
@@ -176,7 +176,7 @@ void runtime_witness::describe_devices(base::report& into) {
     const wire kind = kind_of(each.kind);
     if (kind == wire::active_message || kind == wire::rts) {
       into.add("{} has no room: it stops a message of rank {} and all behind it; pop its records, or let it take them",
-               of_->registrations().describe(each.id), each.source);
+               runtime_->registrations().describe(each.id), each.source);
     } else {
       into.add(
           "a message of rank {} (kind {}, id {}) has no room, which stops all behind it: packets, operations or "
@@ -224,7 +224,7 @@ void runtime_witness::describe_progress(base::report& into, const devices_seen& 
 void runtime_witness::describe_matching(base::report& into) {
   unmatched all;
   // The table's functions may not throw: what there is no memory for is left out.
-  static_cast<void>(of_->matching().table().for_each([&](const match_node& node) {
+  static_cast<void>(runtime_->matching().table().for_each([&](const match_node& node) {
     try {
       if (node.side == match_side::receive) return all.add_receive(node.key);
       const auto& message = static_cast<const unexpected_message&>(static_cast<const ordered_message&>(node));
@@ -233,11 +233,11 @@ void runtime_witness::describe_matching(base::report& into) {
     }
   }));
   matched_messages released;
-  of_->matching().engines().try_each([&](const engine_state& engine) {
+  runtime_->matching().engines().try_each([&](const engine_state& engine) {
     if (engine.is_ordered()) all.add_waiting(engine, released);
   });
   // Receives that other threads have posted while this one was inside their engine.
-  arrive_send::deliver_all(of_->devices().standard(), released);
+  arrive_send::deliver_all(runtime_->devices().standard(), released);
   describe_groups(into, all.steps_of_groups());
   all.describe(into, names());
 }
@@ -253,12 +253,12 @@ void runtime_witness::describe_groups(base::report& into, const std::vector<unma
 
 void runtime_witness::describe_operations(base::report& into) {
   std::map<std::tuple<operation_set, step, std::uint32_t>, std::size_t> counts;
-  of_->operations().each([&](const operation_state& each) {
+  runtime_->operations().each([&](const operation_state& each) {
     // [hint] for people: the operation may end meanwhile.
-    const step at = each.next.load(std::memory_order_relaxed);
-    if (words_of(each.set(), at) == nullptr || counts.size() >= 4 * line_kinds_max) return;
+    const step current = each.next.load(std::memory_order_relaxed);
+    if (words_of(each.set(), current) == nullptr || counts.size() >= 4 * line_kinds_max) return;
     try {
-      ++counts[{each.set(), at, each.peer}];
+      ++counts[{each.set(), current, each.peer}];
     } catch (const std::bad_alloc&) {
     }
   });
@@ -266,14 +266,14 @@ void runtime_witness::describe_operations(base::report& into) {
   for (const auto& [kind, count] : counts) {
     if (++kinds > line_kinds_max)
       return into.add("and operations of {} more", base::counted(counts.size() - line_kinds_max, "kind"));
-    const auto [set, at, peer] = kind;
-    const bool has_ended = peer < of_->size() && of_->peers().has_ended(peer);
-    const auto either = [many = count](const char* one, const char* several) {
-      return base::form_for(many, one, several);
+    const auto [set, current, peer] = kind;
+    const bool has_ended = peer < runtime_->size() && runtime_->peers().has_ended(peer);
+    const auto either = [many = count](const char* singular, const char* several) {
+      return base::form_for(many, singular, several);
     };
     using fmt::arg;
     into.add("{} {}{}", base::counted(count, words_of(set)),
-             fmt::format(fmt::runtime(words_of(set, at)), arg("peer", peer), arg("have", either("has", "have")),
+             fmt::format(fmt::runtime(words_of(set, current)), arg("peer", peer), arg("have", either("has", "have")),
                          arg("them", either("it", "them")), arg("lack", either("lacks", "lack")),
                          arg("wait", either("waits", "wait")), arg("are", either("is", "are")),
                          arg("their", either("its", "their"))),
@@ -283,8 +283,8 @@ void runtime_witness::describe_operations(base::report& into) {
 
 // Posts that wait so are answered retry, or are in the backlog.
 void runtime_witness::describe_credits(base::report& into) {
-  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
-    if (!of_->matching().unexpected().credits().has_asked(rank)) continue;
+  for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
+    if (!runtime_->matching().unexpected().credits().has_asked(rank)) continue;
     into.add(
         "sends to rank {} in ordered engines wait until that rank has put earlier ones in order: it does not poll, or "
         "it has not made an engine of that id, or not with .ordered = true",
@@ -294,7 +294,7 @@ void runtime_witness::describe_credits(base::report& into) {
 
 void runtime_witness::describe_kept(base::report& into) {
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t>, std::size_t> counts;
-  of_->matching().kept().try_each([&](const net::arrival& message) {
+  runtime_->matching().kept().try_each([&](const net::arrival& message) {
     if (counts.size() < line_kinds_max)
       ++counts[{is_for_engine(message.header.kind), message.header.id, message.source}];
   });
@@ -313,9 +313,9 @@ void runtime_witness::describe_kept(base::report& into) {
 void runtime_witness::describe_ends(base::report& into) {
   std::string in_order;
   std::string died;
-  for (std::uint32_t rank = 0; rank < of_->size(); ++rank) {
-    if (!of_->peers().has_ended(rank)) continue;
-    std::string& ranks = of_->peers().has_died(rank) ? died : in_order;
+  for (std::uint32_t rank = 0; rank < runtime_->size(); ++rank) {
+    if (!runtime_->peers().has_ended(rank)) continue;
+    std::string& ranks = runtime_->peers().has_died(rank) ? died : in_order;
     if (ranks.size() < 200) ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
   }
   if (!died.empty()) into.add("ranks that have died: {}", died);
@@ -323,8 +323,8 @@ void runtime_witness::describe_ends(base::report& into) {
 }
 
 void runtime_witness::add_counters(base::report& into) {
-  static_cast<void>(of_->devices().try_visit([&](std::uint32_t index, device_state* device) {
-    if (device != nullptr) into.add("{}", counters_text(of_->rank(), index, device->counts().read()));
+  static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
+    if (device != nullptr) into.add("{}", counters_text(runtime_->rank(), index, device->counts().read()));
   }));
 }
 

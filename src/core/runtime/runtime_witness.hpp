@@ -18,7 +18,7 @@ class runtime_state;
 
 class runtime_witness final : public base::witness {
  public:
-  explicit runtime_witness(runtime_state& of) noexcept : of_{&of} {}
+  explicit runtime_witness(runtime_state& runtime) noexcept : runtime_{&runtime} {}
 
   [[nodiscard]] sight look() noexcept override;
   [[nodiscard]] bool is_neglected(base::clock::time_point now, base::clock::duration patience) noexcept override;
@@ -57,7 +57,7 @@ class runtime_witness final : public base::witness {
   void describe_kept(base::report& into);
   void describe_ends(base::report& into);
 
-  runtime_state* of_;
+  runtime_state* runtime_;
   std::mutex layers_mutex_;
   group_describer* groups_ = nullptr;
   std::atomic<const detail::report_names*> names_{nullptr};  // written with the lock

@@ -28,9 +28,9 @@ state_bounds within(const base::settings& settings, bool is_default_shared, std:
           bounds_of(settings.unexpected_sends_max, sizeof(unexpected_message), bytes_max)};
 }
 
-std::uint64_t bytes_at_first(const state_bounds& of) noexcept {
-  return operations::bytes_at_first(of.posts, of.receives) +
-         slab_pool<unexpected_message>::bytes_at_first(of.unexpected);
+std::uint64_t bytes_at_first(const state_bounds& bounds) noexcept {
+  return operations::bytes_at_first(bounds.posts, bounds.receives) +
+         slab_pool<unexpected_message>::bytes_at_first(bounds.unexpected);
 }
 
 }  // namespace

@@ -48,11 +48,11 @@ std::string text_in_communicator(const detail::report_names* names, std::uint32_
 
 }  // namespace
 
-void unmatched::items::add(const item& one) {
-  if (const auto found = all.find(one); found != all.end()) {
+void unmatched::items::add(const item& added) {
+  if (const auto found = all.find(added); found != all.end()) {
     ++found->second;
   } else if (all.size() < unmatched_kinds_max) {
-    all.emplace(one, 1);
+    all.emplace(added, 1);
   } else {
     ++left_out;
   }
@@ -86,10 +86,10 @@ const char* unmatched::difference(const item& receive, const item& message) noex
   if (receive.is_receiver_first != message.is_receiver_first) return nullptr;
   const char* only = nullptr;
   unsigned count = 0;
-  const auto differ = [&](bool do_differ, const char* in) {
+  const auto differ = [&](bool do_differ, const char* field) {
     if (!do_differ) return;
     ++count;
-    only = in;
+    only = field;
   };
   differ(receive.engine != message.engine, "the engine");
   differ(!receive.is_ordered && !message.is_ordered && receive.policy != message.policy, "the policy");
@@ -98,31 +98,33 @@ const char* unmatched::difference(const item& receive, const item& message) noex
   return count == 1 ? only : nullptr;
 }
 
-std::string unmatched::receive_text(const item& of, std::size_t count, const detail::report_names* names) {
-  if (const std::string text = text_in_communicator(names, of.engine, of.policy, of.rank, of.tag); !text.empty())
+std::string unmatched::receive_text(const item& wanted, std::size_t count, const detail::report_names* names) {
+  if (const std::string text = text_in_communicator(names, wanted.engine, wanted.policy, wanted.rank, wanted.tag);
+      !text.empty())
     return fmt::format("{} ({})", base::counted(count, "receive"), text);
-  if (of.is_receiver_first) {
-    return fmt::format("{} to rank {} ({}, receiver-first, tag {})", base::counted(count, "send"), of.rank,
-                       name_of_engine(of.engine), of.tag);
+  if (wanted.is_receiver_first) {
+    return fmt::format("{} to rank {} ({}, receiver-first, tag {})", base::counted(count, "send"), wanted.rank,
+                       name_of_engine(wanted.engine), wanted.tag);
   }
-  std::string out =
-      fmt::format("{} posted ({}, {}", base::counted(count, "receive"), name_of_engine(of.engine), name_of(of.policy));
-  if (compares_rank(of.policy)) out += fmt::format(", rank {}", of.rank);
-  if (compares_tag(of.policy)) out += fmt::format(", tag {}", of.tag);
+  std::string out = fmt::format("{} posted ({}, {}", base::counted(count, "receive"), name_of_engine(wanted.engine),
+                                name_of(wanted.policy));
+  if (compares_rank(wanted.policy)) out += fmt::format(", rank {}", wanted.rank);
+  if (compares_tag(wanted.policy)) out += fmt::format(", tag {}", wanted.tag);
   return out + ")";
 }
-std::string unmatched::message_text(const item& of, std::size_t count, const detail::report_names* names) {
-  if (const std::string text = text_in_communicator(names, of.engine, match_policy::rank_tag, of.rank, of.tag);
+std::string unmatched::message_text(const item& wanted, std::size_t count, const detail::report_names* names) {
+  if (const std::string text =
+          text_in_communicator(names, wanted.engine, match_policy::rank_tag, wanted.rank, wanted.tag);
       !text.empty())
     return fmt::format("{} ({})", base::counted(count, "message"), text);
-  if (of.is_receiver_first) {
-    return fmt::format("{} of rank {} ({}, receiver-first, tag {})", base::counted(count, "receive"), of.rank,
-                       name_of_engine(of.engine), of.tag);
+  if (wanted.is_receiver_first) {
+    return fmt::format("{} of rank {} ({}, receiver-first, tag {})", base::counted(count, "receive"), wanted.rank,
+                       name_of_engine(wanted.engine), wanted.tag);
   }
   std::string out =
-      fmt::format("{} of rank {} ({}", base::counted(count, "message"), of.rank, name_of_engine(of.engine));
-  if (!of.is_ordered) out += fmt::format(", {}", name_of(of.policy));
-  return out + fmt::format(", tag {})", of.tag);
+      fmt::format("{} of rank {} ({}", base::counted(count, "message"), wanted.rank, name_of_engine(wanted.engine));
+  if (!wanted.is_ordered) out += fmt::format(", {}", name_of(wanted.policy));
+  return out + fmt::format(", tag {})", wanted.tag);
 }
 
 std::vector<unmatched_step> unmatched::steps_of_groups() const {
@@ -143,18 +145,18 @@ void unmatched::describe(base::report& into, const detail::report_names* names) 
   for (const auto& [receive, receive_count] : receives_.all) {
     for (const auto& [message, message_count] : messages_.all) {
       if (receive.is_of_groups() || message.is_of_groups()) continue;
-      const char* const in = difference(receive, message);
-      if (in == nullptr || ++pairs > unmatched_shown_max) continue;
+      const char* const field = difference(receive, message);
+      if (field == nullptr || ++pairs > unmatched_shown_max) continue;
       near_receives.insert(receive);
       near_messages.insert(message);
       const bool is_of_library = names != nullptr && !names->communicator(receive.engine).empty();
       const bool is_engine = receive.engine != message.engine;
       into.add("{} and {} differ only in {}", receive_text(receive, receive_count, names),
-               message_text(message, message_count, names), is_of_library && is_engine ? "the communicator" : in);
+               message_text(message, message_count, names), is_of_library && is_engine ? "the communicator" : field);
     }
   }
   if (pairs > unmatched_shown_max) into.add("and {} more", base::counted(pairs - unmatched_shown_max, "such pair"));
-  const auto add_rest = [&](const items& from, const std::set<item>& near, const char* how, auto&& text) {
+  const auto add_rest = [&](const items& from, const std::set<item>& near, const char* how_near, auto&& text) {
     std::size_t kinds = 0;
     std::size_t rest = from.left_out;
     for (const auto& [each, count] : from.all) {
@@ -162,10 +164,10 @@ void unmatched::describe(base::report& into, const detail::report_names* names) 
       if (++kinds > unmatched_shown_max) {
         rest += count;
       } else {
-        into.add("{} {}", text(each, count, names), each.is_receiver_first ? "that has found no match" : how);
+        into.add("{} {}", text(each, count, names), each.is_receiver_first ? "that has found no match" : how_near);
       }
     }
-    if (rest != 0) into.add("and {} more {}", rest, how);
+    if (rest != 0) into.add("and {} more {}", rest, how_near);
   };
   add_rest(receives_, near_receives, "that no message has matched", receive_text);
   add_rest(messages_, near_messages, "that no receive has matched", message_text);

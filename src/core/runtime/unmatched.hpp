@@ -49,12 +49,14 @@ class unmatched {
     std::map<item, std::size_t> all;
     std::size_t left_out = 0;
 
-    void add(const item& one);
+    void add(const item& added);
   };
 
   [[nodiscard]] static const char* difference(const item& receive, const item& message) noexcept;
-  [[nodiscard]] static std::string receive_text(const item& of, std::size_t count, const detail::report_names* names);
-  [[nodiscard]] static std::string message_text(const item& of, std::size_t count, const detail::report_names* names);
+  [[nodiscard]] static std::string receive_text(const item& wanted, std::size_t count,
+                                                const detail::report_names* names);
+  [[nodiscard]] static std::string message_text(const item& wanted, std::size_t count,
+                                                const detail::report_names* names);
 
   items receives_;  // and sends in receiver-first engines, which wait for announced receives
   items messages_;

@@ -20,20 +20,20 @@ struct engine_state;
 
 namespace weft::core::unwinding {
 
-/// One call of progress by `through` and on each other shared device.
-bool progress_everywhere(device_state& through) noexcept;
+/// One call of progress by `dev` and on each other shared device.
+bool progress_everywhere(device_state& dev) noexcept;
 
 /// How long an object waits for operations that can't be cancelled.
 inline constexpr std::chrono::seconds wait_max{1};
 
-/// Repeats `step()` and makes progress, by `through` and on shared devices, until `step()` returns true. False: the
+/// Repeats `step()` and makes progress, by `dev` and on shared devices, until `step()` returns true. False: the
 /// time is over.
 template <class Step>
-bool wait(device_state& through, Step&& step) noexcept {
+bool wait(device_state& dev, Step&& step) noexcept {
   const auto until = base::clock::now() + wait_max;
   for (base::backoff waiting; !step();) {
     if (base::clock::now() > until) return false;
-    if (progress_everywhere(through)) {
+    if (progress_everywhere(dev)) {
       waiting.reset();
     } else {
       base::yield_or_pause(waiting);
@@ -43,10 +43,10 @@ bool wait(device_state& through, Step&& step) noexcept {
 }
 
 /// Implements `completion::end_signals`. `make_room`: null if the object is never full.
-void end_signals(runtime_state& of, completion& object, void (*make_room)(completion& full)) noexcept;
+void end_signals(runtime_state& runtime, completion& object, void (*make_room)(completion& full)) noexcept;
 /// In the destructor of the base, where the object can't be signalled any more: only cancels.
-void cancel_signals(runtime_state& of, const completion& object) noexcept;
+void cancel_signals(runtime_state& runtime, const completion& object) noexcept;
 /// Cancels the receives that wait in `engine`, and the sends to a receiver-first one, and signals them.
-void end_posted(runtime_state& of, engine_state& engine) noexcept;
+void end_posted(runtime_state& runtime, engine_state& engine) noexcept;
 
 }  // namespace weft::core::unwinding

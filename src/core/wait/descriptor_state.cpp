@@ -26,8 +26,8 @@ base::descriptor open_event() {
 
 }  // namespace
 
-descriptor_state::descriptor_state(runtime_state& owner, device_state& through)
-    : owner_{owner}, through_{through}, event_{open_event()} {
+descriptor_state::descriptor_state(runtime_state& owner, device_state& dev)
+    : owner_{owner}, device_{dev}, event_{open_event()} {
   thread_ = std::thread{[this] { run(); }};
 }
 
@@ -37,7 +37,7 @@ descriptor_state::~descriptor_state() {
     stops_ = true;
   }
   changed_.notify_one();
-  owner_.parking().wake_device(through_.index());
+  owner_.parking().wake_device(device_.index());
   thread_.join();
 }
 
@@ -53,9 +53,9 @@ bool descriptor_state::arm() {
   // The sleeping thread waits for `armed_`, so only the calling thread uses the members now.
   set_unreadable();
   device_state& standard = owner_.devices().standard();
-  if (parking::look(through_, standard) == stillness::busy) return false;
-  sleep_scope_.emplace(owner_.parking(), parking::completions{}, through_.index(), true);
-  since_ = owner_.parking().prepare_sleep(through_, standard);
+  if (parking::look(device_, standard) == stillness::busy) return false;
+  sleep_scope_.emplace(owner_.parking(), parking::completions{}, device_.index(), true);
+  since_ = owner_.parking().prepare_sleep(device_, standard);
   if (since_.still == stillness::busy) {
     sleep_scope_.reset();
     return false;
@@ -108,8 +108,8 @@ void descriptor_state::set_unreadable() const noexcept {
 
 namespace weft {
 
-wait_descriptor::wait_descriptor(device& through)
-    : state_{std::make_unique<core::descriptor_state>(*through.runtime().state_, *through.state_)} {}
+wait_descriptor::wait_descriptor(device& dev)
+    : state_{std::make_unique<core::descriptor_state>(*dev.runtime().state_, *dev.state_)} {}
 
 wait_descriptor::~wait_descriptor() {
   if (state_->is_copy()) base::leave_to_parent(state_);

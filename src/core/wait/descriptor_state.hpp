@@ -21,7 +21,7 @@ class runtime_state;
 class descriptor_state {
  public:
   /// **Errors**: transport_failed, std::system_error.
-  descriptor_state(runtime_state& owner, device_state& through);
+  descriptor_state(runtime_state& owner, device_state& dev);
   ~descriptor_state();
 
   descriptor_state(const descriptor_state&) = delete;
@@ -41,7 +41,7 @@ class descriptor_state {
   void set_unreadable() const noexcept;
 
   runtime_state& owner_;
-  device_state& through_;
+  device_state& device_;
   base::descriptor event_;
 
   std::mutex mutex_;

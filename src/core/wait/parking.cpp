@@ -37,13 +37,13 @@ parking::limits parking::limits::within(std::chrono::nanoseconds timeout, std::s
   return {has_end ? end_of(clock::now(), timeout) : time_point::max(), std::move(stop)};
 }
 
-bool parking::wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
+bool parking::wait(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*),
                    void* condition, const wait_options& options, const base::wait_details& details,
                    const char* function) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
   if (is_done(condition)) return true;
   // Before the clock is read: what the caller waits for has often come already.
-  std::uint32_t looks = through.progress() ? 0 : 1;  // in a row that found nothing
+  std::uint32_t looks = dev.progress() ? 0 : 1;  // in a row that found nothing
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
@@ -51,7 +51,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
   yield_policy::wait_state mine = yields_.begin();
   base::wait_note note{.call = function};
   for (std::uint32_t iteration = 1;; ++iteration) {
-    const bool moved = through.progress();
+    const bool moved = dev.progress();
     if (is_done(condition)) return true;
     looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
@@ -62,10 +62,10 @@ bool parking::wait(device_state& through, device_state& standard, completions on
     }
     if (moved) continue;
     // A loop that has to repeat something waits by another mode.
-    if (looks > 1 && options.mode == wait_mode::park && is_served(through.index()) && !on.empty()) {
-      const suspension how = suspend(note, through, on, is_done, condition, until);
-      if (how == suspension::done) return true;
-      if (how == suspension::over) {
+    if (looks > 1 && options.mode == wait_mode::park && is_served(dev.index()) && !objects.empty()) {
+      const suspension outcome = suspend(note, dev, objects, is_done, condition, until);
+      if (outcome == suspension::done) return true;
+      if (outcome == suspension::over) {
         const time_point now = clock::now();
         if (until.are_reached(now)) return is_done(condition);
         listed.note(begin, now, details);
@@ -80,7 +80,7 @@ bool parking::wait(device_state& through, device_state& standard, completions on
         detail::std_atomics::pause();
     } else if (options.mode == wait_mode::yield) {
       sched_yield();
-    } else if (park(through, standard, on, is_done, condition, until)) {
+    } else if (park(dev, standard, objects, is_done, condition, until)) {
       return true;
     }
   }
@@ -99,9 +99,9 @@ void parking::rest_between_tests(detail::test_loop& tests) noexcept {
 // the fiber.
 class parking::fiber_scope {
  public:
-  fiber_scope(parking& lot, const base::wait_note& note, completions on, std::uint32_t device,
-              base::waiter& by) noexcept
-      : lot_{lot}, note_{note}, me_{.on = on, .on_all = false, .device = device, .fiber = &by} {
+  fiber_scope(parking& lot, const base::wait_note& note, completions objects, std::uint32_t device,
+              base::waiter& fiber) noexcept
+      : lot_{lot}, note_{note}, me_{.objects = objects, .on_all = false, .device = device, .fiber = &fiber} {
     lot_.enter(me_);
   }
   ~fiber_scope() {
@@ -124,9 +124,9 @@ class parking::fiber_scope {
   sleeper me_;
 };
 
-// Suspends the calling fiber until a signal of one of `on`, but not beyond `sleep_max` or `until`. `none`: the caller
-// is a thread, or the fiber can't be resumed at a time.
-parking::suspension parking::suspend(base::wait_note& note, device_state& through, completions on,
+// Suspends the calling fiber until a signal of one of `objects`, but not beyond `sleep_max` or `until`. `none`: the
+// caller is a thread, or the fiber can't be resumed at a time.
+parking::suspension parking::suspend(base::wait_note& note, device_state& dev, completions objects,
                                      bool (*is_done)(void*), void* condition, const limits& until) {
   base::waiter me;
   if (!me.is_fiber()) return suspension::none;
@@ -137,7 +137,7 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& throug
   } catch (...) {  // no memory, or no thread
     return suspension::none;
   }
-  fiber_scope mine{*this, note, on, through.index(), me};
+  fiber_scope mine{*this, note, objects, dev.index(), me};
   const std::uint64_t ticket = fences_.announce();
   me.yield(note.call);  // the other ready fibers announce themselves as well: one fence serves all
   if (is_done(condition)) return suspension::done;
@@ -156,16 +156,16 @@ struct parking::wake_up {
 };
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
-bool parking::park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*),
+bool parking::park(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*),
                    void* condition, const limits& until) {
-  if (look(through, standard) == stillness::busy) {
+  if (look(dev, standard) == stillness::busy) {
     if (is_done(condition)) return true;
     sched_yield();  // another thread polls, or an operation waits for a peer
     return false;
   }
-  const sleep_scope mine{*this, on, through.index()};
+  const sleep_scope mine{*this, objects, dev.index()};
   const std::stop_callback at_stop{until.stop, wake_up{this}};
-  const last_look last = prepare_sleep(through, standard);
+  const last_look last = prepare_sleep(dev, standard);
   if (is_done(condition)) return true;
   // The thread that requests the stop sees the sleeper in the list, or is seen here: the lock of the list orders them.
   if (until.stop.stop_requested()) return false;
@@ -177,13 +177,13 @@ bool parking::park(device_state& through, device_state& standard, completions on
   return false;
 }
 
-stillness parking::look(device_state& through, device_state& standard) noexcept {
-  const stillness here = through.look_before_sleep();
-  return &through == &standard ? here : std::min(here, standard.look_before_sleep());
+stillness parking::look(device_state& dev, device_state& standard) noexcept {
+  const stillness here = dev.look_before_sleep();
+  return &dev == &standard ? here : std::min(here, standard.look_before_sleep());
 }
 
-parking::last_look parking::prepare_sleep(device_state& through, device_state& standard) noexcept {
-  net::sleep_word& word = (*words_)[through.index()];
+parking::last_look parking::prepare_sleep(device_state& dev, device_state& standard) noexcept {
+  net::sleep_word& word = (*words_)[dev.index()];
   net::sleep_word& common = (*words_)[standard.index()];
   last_look out{};
   out.first = {&word.value, word.prepare_sleep()};
@@ -191,17 +191,17 @@ parking::last_look parking::prepare_sleep(device_state& through, device_state& s
   // [parking.fence] seq_cst -> [parking.order], [sleep.order]: the look below sees what was published or signalled
   // before; a thread that publishes or signals later sees the sleeper.
   const bool all_see = fence_all_processes();
-  out.still = look(through, standard);
+  out.still = look(dev, standard);
   // Messages for other devices wake no sleeper here.
-  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !through.others().are_polled() &&
-                       !through.runtime().peer_ends().is_settling();
+  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !dev.others().are_polled() &&
+                       !dev.runtime().peer_ends().is_settling();
   out.longest = clock::now() + (is_told ? sleep_max : nap_max);
   return out;
 }
 
 // The destructor leaves however the wait ends, also by an exception of the condition.
-parking::sleep_scope::sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all) noexcept
-    : lot_{lot}, me_{.on = on, .on_all = on_all, .device = device} {
+parking::sleep_scope::sleep_scope(parking& lot, completions objects, std::uint32_t device, bool on_all) noexcept
+    : lot_{lot}, me_{.objects = objects, .on_all = on_all, .device = device} {
   lot_.enter(me_);
 }
 parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
@@ -218,7 +218,7 @@ void parking::enter(sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   asleep_.fetch_add(1, std::memory_order_relaxed);
   // [parking.count_in] relaxed: ordered by that fence.
-  for (const completion* each : me.on) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
+  for (const completion* each : me.objects) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
   if (me.on_all) {
     // [parking.count_in] relaxed: ordered by that fence.
     for (auto& sleepers : awaited_) sleepers.fetch_add(1, std::memory_order_relaxed);
@@ -237,7 +237,7 @@ void parking::leave(sleeper& me) noexcept {
     (me.previous != nullptr ? me.previous->next : first_) = me.next;
     if (me.next != nullptr) me.next->previous = me.previous;
   }
-  for (const completion* each : me.on) {
+  for (const completion* each : me.objects) {
     awaited_[bucket_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [hint] a wake-up too many does no harm
   }
   if (me.on_all) {
@@ -253,7 +253,8 @@ void parking::leave(sleeper& me) noexcept {
   {
     const std::scoped_lock lock{mutex_};
     for (sleeper* each = first_; each != nullptr; each = each->next) {
-      if (object != nullptr && !each->on_all && std::ranges::find(each->on, object) == each->on.end()) continue;
+      if (object != nullptr && !each->on_all && std::ranges::find(each->objects, object) == each->objects.end())
+        continue;
       if (each->fiber == nullptr) {
         net::wake_sleepers((*words_)[each->device]);
       } else if (!std::exchange(each->is_woken, true)) {

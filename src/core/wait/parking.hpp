@@ -124,24 +124,24 @@ class parking {
   };
   /// Announces the sleep at the words of both devices and polls a last time. If the thread already has a `sleep_scope`,
   /// it misses no wake-up from now on.
-  [[nodiscard]] last_look prepare_sleep(device_state& through, device_state& standard) noexcept;
-  [[nodiscard]] static stillness look(device_state& through, device_state& standard) noexcept;
+  [[nodiscard]] last_look prepare_sleep(device_state& dev, device_state& standard) noexcept;
+  [[nodiscard]] static stillness look(device_state& dev, device_state& standard) noexcept;
 
   /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
   /// exceptions are passed on. `details` and `function`, which waits, are for a report of the wait.
-  bool wait(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
+  bool wait(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {}, const char* function = "device::wait");
 
   /// Where the caller is a fiber and another thread serves the device: suspends it until a
-  /// signal of `on`, but not beyond `sleep_max` and `until`. **Returns** false if it has done nothing of that: the
+  /// signal of `object`, but not beyond `sleep_max` and `until`. **Returns** false if it has done nothing of that: the
   /// caller looks again and yields.
   template <class Condition>
-  [[nodiscard]] bool suspend_fiber(base::wait_note& note, device_state& through, const completion& on,
+  [[nodiscard]] bool suspend_fiber(base::wait_note& note, device_state& dev, const completion& object,
                                    Condition is_done, const limits& until) {
-    if (!is_served(through.index())) return false;
-    const completion* const each = &on;
+    if (!is_served(dev.index())) return false;
+    const completion* const each = &object;
     const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
-    return suspend(note, through, {&each, 1}, ask, &is_done, until) != suspension::none;
+    return suspend(note, dev, {&each, 1}, ask, &is_done, until) != suspension::none;
   }
 
   /// Whether no thread sleeps or is about to. For the end.
@@ -152,7 +152,7 @@ class parking {
  private:
   // A thread that sleeps or is about to, or a fiber.
   struct sleeper {
-    completions on;
+    completions objects;
     bool on_all;
     std::uint32_t device;
     sleeper* next = nullptr;
@@ -177,9 +177,9 @@ class parking {
     // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
     return servers_[device].load(std::memory_order_relaxed) != 0;
   }
-  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& through, completions on, bool (*is_done)(void*),
-                                   void* condition, const limits& until);
-  bool park(device_state& through, device_state& standard, completions on, bool (*is_done)(void*), void* condition,
+  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& dev, completions objects,
+                                   bool (*is_done)(void*), void* condition, const limits& until);
+  bool park(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,
             const limits& until);
 
   net::sleep_words* words_ = nullptr;
@@ -194,10 +194,10 @@ class parking {
   detail::copy_mark copy_;  // in a child of fork(): the sleepers are threads of the parent
 };
 
-/// While a thread has one, it is woken when one of `on` is signalled, or any object if `on_all`.
+/// While a thread has one, it is woken when one of `objects` is signalled, or any object if `on_all`.
 class parking::sleep_scope {
  public:
-  sleep_scope(parking& lot, completions on, std::uint32_t device, bool on_all = false) noexcept;
+  sleep_scope(parking& lot, completions objects, std::uint32_t device, bool on_all = false) noexcept;
   ~sleep_scope();
   sleep_scope(const sleep_scope&) = delete;
   sleep_scope& operator=(const sleep_scope&) = delete;

@@ -32,7 +32,7 @@ agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered
 collective broadcast_of(agreement& mine) noexcept { return collective::broadcast({&mine, sizeof mine}); }
 
 collective vote_on(agreement& mine) noexcept {
-  return collective::allreduce({}, {&mine, sizeof mine}, reduction::by<agreement, combined>());
+  return collective::allreduce({}, {&mine, sizeof mine}, reduction::callable<agreement, combined>());
 }
 
 // A binomial tree: member i hears from the member whose number lacks its lowest bit.

@@ -47,7 +47,7 @@ communicator& make_communicator(rank_state& rank, communicator& parent, agreed_c
                                 communicator_memory memory) {
   if (agreed.context == no_context)
     throw error{errc::invalid_state, "the first member has been that of so many communicators that no id is left"};
-  const group_options options{.through = &parent.members.through(), .name = agreed.context};
+  const group_options options{.device = &parent.members.device(), .name = agreed.context};
   weft::group members = agreed.local == parent.local
                             ? parent.members.dup(options)
                             : make_group(rank.runtime, agreed.local->world_ranks(), 0, options);

@@ -27,7 +27,7 @@ using row = detail::reduction_row;
 
 template <class Value, class Callable>
 constexpr void add(row& to, column column_index) noexcept {
-  to[column_index] = reduction::by<Value, Callable>();
+  to[column_index] = reduction::callable<Value, Callable>();
 }
 template <class Value>
 constexpr void add_sums(row& to) noexcept {
@@ -137,7 +137,7 @@ template <class Number>
 constexpr pair_reductions pair_of(std::uintptr_t number) noexcept {
   using pair = packed_pair<Number, Number>;
   static_assert(sizeof(pair) == 2 * sizeof(Number));
-  return {number, reduction::by<pair, smaller_of_pairs>(), reduction::by<pair, larger_of_pairs>()};
+  return {number, reduction::callable<pair, smaller_of_pairs>(), reduction::callable<pair, larger_of_pairs>()};
 }
 // MPI_INTEGER1 to INTEGER16, MPI_REAL4 to REAL16.
 constexpr pair_reductions pairs[] = {

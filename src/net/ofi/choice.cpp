@@ -43,15 +43,15 @@ bool pass(fabric_channel& from, fabric_channel& to, clock::time_point until) {
 std::optional<clock::duration> measure(const fi_info& info) {
   const auto fabric = open_fabric(info);
   const endpoint_buffers buffers{4, 4, probe_bytes};
-  fabric_channel one{info, *fabric, buffers}, other{info, *fabric, buffers};
-  one.know(std::array{other.address()});
-  other.know(std::array{one.address()});
+  fabric_channel channel{info, *fabric, buffers}, other{info, *fabric, buffers};
+  channel.know(std::array{other.address()});
+  other.know(std::array{channel.address()});
   std::array<clock::duration, 51> times{};
   auto until = clock::now() + std::chrono::seconds{3};
-  if (!pass(one, other, until) || !pass(other, one, until)) return std::nullopt;  // sets up the connection
+  if (!pass(channel, other, until) || !pass(other, channel, until)) return std::nullopt;  // sets up the connection
   for (clock::duration& each : times) {
     const auto start = clock::now();
-    if (!pass(one, other, until) || !pass(other, one, until)) return std::nullopt;
+    if (!pass(channel, other, until) || !pass(other, channel, until)) return std::nullopt;
     each = (clock::now() - start) / 2;
   }
   std::sort(times.begin(), times.end());

@@ -19,16 +19,16 @@ constexpr std::uint32_t api_version = FI_VERSION(1, 11);
 bool is_loopback(const sockaddr_in& address) noexcept { return (ntohl(address.sin_addr.s_addr) >> 24) == 127; }
 
 // How well other machines can reach the address of an entry; the highest rating is taken.
-int rating(const fi_info& of) noexcept {
-  if (of.src_addr == nullptr) return 1;
-  if (of.addr_format == FI_SOCKADDR_IN) {
+int rating(const fi_info& info) noexcept {
+  if (info.src_addr == nullptr) return 1;
+  if (info.addr_format == FI_SOCKADDR_IN) {
     sockaddr_in address;
-    std::memcpy(&address, of.src_addr, sizeof address);
+    std::memcpy(&address, info.src_addr, sizeof address);
     return is_loopback(address) ? 2 : 5;
   }
-  if (of.addr_format == FI_SOCKADDR_IN6) {
+  if (info.addr_format == FI_SOCKADDR_IN6) {
     sockaddr_in6 address;
-    std::memcpy(&address, of.src_addr, sizeof address);
+    std::memcpy(&address, info.src_addr, sizeof address);
     if (IN6_IS_ADDR_LINKLOCAL(&address.sin6_addr)) return 0;  // says nothing without an interface
     return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) ? 1 : 4;
   }
@@ -37,15 +37,15 @@ int rating(const fi_info& of) noexcept {
 
 }  // namespace
 
-void check(int status, std::string_view call, const fi_info& of) {
+void check(int status, std::string_view call, const fi_info& info) {
   if (status == 0) return;
   throw error{errc::transport_failed,
               fmt::format("libfabric: {} of provider '{}' failed: {}; WEFT_OFI_PROVIDER chooses another provider, "
                           "FI_LOG_LEVEL=warn tells more",
-                          call, name_of(of), loaded().strerror(-status))};
+                          call, name_of(info), loaded().strerror(-status))};
 }
 
-std::string_view name_of(const fi_info& of) noexcept { return of.fabric_attr->prov_name; }
+std::string_view name_of(const fi_info& info) noexcept { return info.fabric_attr->prov_name; }
 
 owned_info find_providers() {
   const library* const here = find_library();
@@ -80,13 +80,13 @@ owned_info pick(const fi_info* list, std::string_view name) {
   return owned_info{best == nullptr ? nullptr : loaded().dupinfo(best)};
 }
 
-bool is_loopback(const fi_info& of, std::string_view address) noexcept {
-  if (of.addr_format == FI_SOCKADDR_IN && address.size() >= sizeof(sockaddr_in)) {
+bool is_loopback(const fi_info& info, std::string_view address) noexcept {
+  if (info.addr_format == FI_SOCKADDR_IN && address.size() >= sizeof(sockaddr_in)) {
     sockaddr_in form;
     std::memcpy(&form, address.data(), sizeof form);
     return is_loopback(form);
   }
-  if (of.addr_format == FI_SOCKADDR_IN6 && address.size() >= sizeof(sockaddr_in6)) {
+  if (info.addr_format == FI_SOCKADDR_IN6 && address.size() >= sizeof(sockaddr_in6)) {
     sockaddr_in6 form;
     std::memcpy(&form, address.data(), sizeof form);
     return IN6_IS_ADDR_LOOPBACK(&form.sin6_addr);
@@ -94,9 +94,9 @@ bool is_loopback(const fi_info& of, std::string_view address) noexcept {
   return false;
 }
 
-owned<fid_fabric> open_fabric(const fi_info& of) {
+owned<fid_fabric> open_fabric(const fi_info& info) {
   fid_fabric* out = nullptr;
-  check(loaded().fabric(of.fabric_attr, &out, nullptr), "opening the fabric", of);
+  check(loaded().fabric(info.fabric_attr, &out, nullptr), "opening the fabric", info);
   return owned<fid_fabric>{out};
 }
 

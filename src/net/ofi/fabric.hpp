@@ -32,7 +32,7 @@ struct info_freer {
 using owned_info = std::unique_ptr<fi_info, info_freer>;
 
 /// Throws `transport_failed` unless `status` is 0; the text says which call failed, of which provider, and why.
-void check(int status, std::string_view call, const fi_info& of);
+void check(int status, std::string_view call, const fi_info& info);
 
 /// The list of providers that can carry our messages; null if there is none.
 [[nodiscard]] owned_info find_providers();
@@ -44,12 +44,12 @@ void check(int status, std::string_view call, const fi_info& of);
 /// reach. Null if there is no entry.
 [[nodiscard]] owned_info pick(const fi_info* list, std::string_view name);
 
-/// Does this address, of an endpoint of a provider like `of`, mean "this machine" on whichever machine it is read?
-[[nodiscard]] bool is_loopback(const fi_info& of, std::string_view address) noexcept;
+/// Does this address, of an endpoint of a provider like `info`, mean "this machine" on whichever machine it is read?
+[[nodiscard]] bool is_loopback(const fi_info& info, std::string_view address) noexcept;
 
-[[nodiscard]] owned<fid_fabric> open_fabric(const fi_info& of);
+[[nodiscard]] owned<fid_fabric> open_fabric(const fi_info& info);
 
 /// The name of a provider, as in WEFT_OFI_PROVIDER.
-[[nodiscard]] std::string_view name_of(const fi_info& of) noexcept;
+[[nodiscard]] std::string_view name_of(const fi_info& info) noexcept;
 
 }  // namespace weft::net::ofi

@@ -135,15 +135,15 @@ void fabric_channel::know(std::span<const std::string> addresses) {
 
 std::byte* fabric_channel::try_get_buffer() noexcept {
   if (free_.empty()) poll_completions();
-  return free_.empty() ? nullptr : at(free_.back());
+  return free_.empty() ? nullptr : buffer_at(free_.back());
 }
 
 bool fabric_channel::send(std::uint32_t peer, std::size_t bytes, const net::header& header) noexcept {
   WEFT_ASSERT_CHECKED(!free_.empty() && peer < peers_.size());
   operation& made = operations_[free_.back()];
   base::goes_out();
-  const auto status =
-      fi_send(endpoint_.get(), at(made.index), bytes, descriptor_, peers_[peer], static_cast<void*>(&made.context));
+  const auto status = fi_send(endpoint_.get(), buffer_at(made.index), bytes, descriptor_, peers_[peer],
+                              static_cast<void*>(&made.context));
   if (status == -FI_EAGAIN) {
     poll_completions();
     return false;
@@ -230,7 +230,7 @@ void fabric_channel::take_error() noexcept {
 void fabric_channel::post_receives() noexcept {
   while (!unposted_.empty()) {
     operation& next = operations_[sends_ + unposted_.back()];
-    if (fi_recv(endpoint_.get(), at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,
+    if (fi_recv(endpoint_.get(), buffer_at(next.index), message_bytes_, descriptor_, FI_ADDR_UNSPEC,
                 static_cast<void*>(&next.context)) != 0) {
       break;  // tried again later
     }

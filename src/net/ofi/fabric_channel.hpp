@@ -66,7 +66,7 @@ class fabric_channel final : private detail::payload_owner {
 
   /// Messages that have arrived and were not taken out yet.
   [[nodiscard]] std::vector<received>& arrived() noexcept { return arrived_; }
-  [[nodiscard]] const std::byte* received_at(std::uint32_t buffer) const noexcept { return at(sends_ + buffer); }
+  [[nodiscard]] const std::byte* received_at(std::uint32_t buffer) const noexcept { return buffer_at(sends_ + buffer); }
   /// The message of this buffer is consumed; `post_receives` posts the buffer again.
   void give_back(std::uint32_t buffer) noexcept { unposted_.push_back(buffer); }
   void post_receives() noexcept;
@@ -108,7 +108,7 @@ class fabric_channel final : private detail::payload_owner {
     net::header header;
   };
 
-  [[nodiscard]] std::byte* at(std::size_t index) const noexcept { return memory_.get() + index * stride_; }
+  [[nodiscard]] std::byte* buffer_at(std::size_t index) const noexcept { return memory_.get() + index * stride_; }
   void release(void* payload, std::size_t bytes) noexcept override;
   void take_released() noexcept;
   void open_objects(const fi_info& info, fid_fabric& fabric, std::uint32_t receives);

@@ -8,8 +8,8 @@ namespace weft::net::ofi {
 namespace {
 
 template <class Function>
-bool find(void* in, const char* name, Function& out) noexcept {
-  out = reinterpret_cast<Function>(dlsym(in, name));
+bool find(void* handle, const char* name, Function& out) noexcept {
+  out = reinterpret_cast<Function>(dlsym(handle, name));
   return out != nullptr;
 }
 

@@ -33,9 +33,9 @@ std::uint64_t bytes_of(memory_pieces pieces) noexcept {
 
 // The contiguous bytes behind the first `done` bytes of `pieces`, which have more.
 memory_piece piece_behind(memory_pieces pieces, std::uint64_t done) noexcept {
-  const memory_piece* at = pieces.data();
-  for (; done >= at->bytes; ++at) done -= at->bytes;
-  return {at->address + done, at->bytes - done};
+  const memory_piece* piece = pieces.data();
+  for (; done >= piece->bytes; ++piece) done -= piece->bytes;
+  return {piece->address + done, piece->bytes - done};
 }
 
 // `copy` moves bytes as the system calls do, perhaps not all: then the rest is copied one piece after the other.

@@ -53,15 +53,15 @@ struct segment_header {
 static_assert(sizeof(segment_header) <= page_bytes);
 
 struct layout {
-  explicit layout(const shape& of) noexcept : shape{of} {
-    return_entries = std::bit_ceil(of.packet_count + 1);
-    ring_stride = ring_bytes(of.ring_cells);
+  explicit layout(const shape& sizes) noexcept : shape{sizes} {
+    return_entries = std::bit_ceil(sizes.packet_count + 1);
+    ring_stride = ring_bytes(sizes.ring_cells);
     connects = page_bytes;
-    returns = page_up(connects + sizeof(std::uint64_t) * of.devices_max * of.ranks);
-    rings = page_up(returns + sizeof(return_ring::entry) * return_entries * of.ranks);
-    packets = page_up(rings + ring_stride * of.devices_max * of.ranks * of.devices_max);
-    shared = page_up(packets + packet_stride(of.packet_bytes) * of.packet_count);
-    bytes = page_up(shared + of.shared_bytes);
+    returns = page_up(connects + sizeof(std::uint64_t) * sizes.devices_max * sizes.ranks);
+    rings = page_up(returns + sizeof(return_ring::entry) * return_entries * sizes.ranks);
+    packets = page_up(rings + ring_stride * sizes.devices_max * sizes.ranks * sizes.devices_max);
+    shared = page_up(packets + packet_stride(sizes.packet_bytes) * sizes.packet_count);
+    bytes = page_up(shared + sizes.shared_bytes);
   }
 
   /// The word in which rank `source` says which of its devices have a ring to the owner's device `device`.

@@ -51,9 +51,9 @@ std::vector<base::descriptor> descriptors_of(msghdr& message) {
   std::vector<base::descriptor> out;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
-    for (std::size_t at = 0; CMSG_LEN(at + sizeof(int)) <= each->cmsg_len; at += sizeof(int)) {
+    for (std::size_t offset = 0; CMSG_LEN(offset + sizeof(int)) <= each->cmsg_len; offset += sizeof(int)) {
       int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(each) + at, sizeof fd);
+      std::memcpy(&fd, CMSG_DATA(each) + offset, sizeof fd);
       out.emplace_back(fd);
     }
   }
@@ -111,13 +111,14 @@ base::descriptor connect_to(const std::string& name, deadline until) {
 }
 
 std::uint32_t process_behind(const base::descriptor& socket) {
-  ucred who{};
-  socklen_t length = sizeof who;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) fail("asking who is at the other end");
-  if (who.uid != ::geteuid()) {
-    throw error{errc::transport_failed, fmt::format("the other end belongs to user {}: refused", who.uid)};
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
+    fail("asking who is at the other end");
+  if (credentials.uid != ::geteuid()) {
+    throw error{errc::transport_failed, fmt::format("the other end belongs to user {}: refused", credentials.uid)};
   }
-  return static_cast<std::uint32_t>(who.pid);
+  return static_cast<std::uint32_t>(credentials.pid);
 }
 
 void send_bytes(const base::descriptor& socket, const void* bytes, std::size_t count, const base::descriptor& file,

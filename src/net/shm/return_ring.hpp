@@ -27,14 +27,14 @@ struct basic_return_ring {
 
   static void put(entry* entries, std::size_t count, position& next, std::uint32_t packet) noexcept {
     // [return_ring.position] acq_rel -> [return_ring.position]: passes on that the entry was emptied.
-    const std::uint32_t at = next.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint32_t index = next.fetch_add(1, std::memory_order_acq_rel);
     // [return_ring.put] release -> [return_ring.take]: the peer has read the packet to the end.
-    entries[at & (count - 1)].store(packet + 1, std::memory_order_release);
+    entries[index & (count - 1)].store(packet + 1, std::memory_order_release);
   }
 
-  /// The packet put in at position `at`, plus 1; 0 if there is none yet. The next call is for the next position.
-  static std::uint32_t take(entry* entries, std::size_t count, std::uint32_t at) noexcept {
-    entry& first = entries[at & (count - 1)];
+  /// The packet put in at position `index`, plus 1; 0 if there is none yet. The next call is for the next position.
+  static std::uint32_t take(entry* entries, std::size_t count, std::uint32_t index) noexcept {
+    entry& first = entries[index & (count - 1)];
     // [return_ring.take] acquire <- [return_ring.put]: the peer has read the packet to the end.
     const std::uint32_t found = first.load(std::memory_order_acquire);
     if (found == 0) return 0;

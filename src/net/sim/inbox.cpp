@@ -5,22 +5,22 @@
 
 namespace weft::net::sim {
 
-inbox::inbox(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults)
-    : delay_percent_{how.delay_percent}, dice_{seed}, faults_{&faults}, held_from_(ranks), blocked_(ranks) {}
+inbox::inbox(const plan& plan, std::uint64_t seed, std::uint32_t ranks, tally& faults)
+    : delay_percent_{plan.delay_percent}, dice_{seed}, faults_{&faults}, held_from_(ranks), blocked_(ranks) {}
 
 bool inbox::on_message(arrival message) noexcept {
   if (held_from_[message.source] == held_per_peer_max) return false;
-  held in;
-  in.message = message;
-  in.due = now_;
+  held entry;
+  entry.message = message;
+  entry.due = now_;
   if (dice_.happens(delay_percent_)) {
-    in.due += 1 + dice_.roll() % polls_max;
+    entry.due += 1 + dice_.roll() % polls_max;
     tally::count(faults_->delayed);
   }
-  in.serial = ++serial_;
-  if (message.owner == nullptr && message.bytes != 0) std::memcpy(in.payload.data(), message.payload, message.bytes);
+  entry.serial = ++serial_;
+  if (message.owner == nullptr && message.bytes != 0) std::memcpy(entry.payload.data(), message.payload, message.bytes);
   try {
-    held_.push_back(in);
+    held_.push_back(entry);
   } catch (const std::bad_alloc&) {
     return false;
   }

@@ -16,7 +16,7 @@ namespace weft::net::sim {
 
 class inbox {
  public:
-  inbox(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults);
+  inbox(const plan& plan, std::uint64_t seed, std::uint32_t ranks, tally& faults);
 
   /// Takes a message, and decides how long it is held back. False if enough messages of its sender are held.
   [[nodiscard]] bool on_message(arrival message) noexcept;

@@ -17,8 +17,8 @@ namespace weft::net::sim {
 
 /// The dice of one device slot, and its arrivals.
 struct slot {
-  slot(const plan& how, std::uint64_t seed, std::uint32_t ranks, tally& faults)
-      : posts{seed}, arrivals{how, ~seed, ranks, faults} {}
+  slot(const plan& plan, std::uint64_t seed, std::uint32_t ranks, tally& faults)
+      : posts{seed}, arrivals{plan, ~seed, ranks, faults} {}
 
   dice posts;                        // of posts and direct copies
   std::atomic<bool> refused{false};  // whether the last post was refused
@@ -61,7 +61,7 @@ class sim_transport final : public transport, public memory_sharing {
 
   // For endpoints.
   [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }
-  [[nodiscard]] const plan& how() const noexcept { return plan_; }
+  [[nodiscard]] const plan& fault_plan() const noexcept { return plan_; }
   [[nodiscard]] tally& counts() noexcept { return tally_; }
   /// Makes the slot for its first device; the slot outlives the device.
   [[nodiscard]] slot& slot_at(std::uint32_t index);

@@ -122,7 +122,7 @@ TEST(attributes, of_a_progress_thread) {
     const progress_thread polls{shared, {.mode = wait_mode::yield, .spins = 9}};
     EXPECT_EQ(polls.options().mode, wait_mode::yield);
     EXPECT_EQ(polls.options().spins, 9U);
-    EXPECT_EQ(&polls.through(), &shared);
+    EXPECT_EQ(&polls.device(), &shared);
   });
 }
 

@@ -145,7 +145,7 @@ TEST_P(post_comm, out_without_buffer_and_completion_there_is_a_send) {
   with_two_ranks([](rank& mine) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {}, operation::send);
+      mine.post_row(direction::outgoing, weft::const_buffer_ref{payload}, {}, operation::send);
     } else {
       std::vector<std::byte> here(mine.bytes);
       static_cast<void>(post(
@@ -161,7 +161,8 @@ TEST_P(post_comm, out_with_a_completion_there_is_an_active_message) {
   with_two_ranks([](rank& mine) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.notify = {notified}}, operation::active_message);
+      mine.post_row(direction::outgoing, weft::const_buffer_ref{payload}, {.notify = {notified}},
+                    operation::active_message);
     } else {
       mine.expect_notified(operation::message);
     }
@@ -174,7 +175,7 @@ TEST_P(post_comm, out_with_a_buffer_there_is_a_put) {
     rank mine{rt, GetParam()};
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.remote = mine.there()}, operation::put);
+      mine.post_row(direction::outgoing, weft::const_buffer_ref{payload}, {.remote = mine.there()}, operation::put);
       mine.dev().flush(1);
     }
     mine.expect_nothing_else();
@@ -187,8 +188,8 @@ TEST_P(post_comm, out_with_both_is_a_put_with_signal) {
   with_two_ranks([](rank& mine) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
-      mine.post_row(direction::out, weft::const_buffer_ref{payload}, {.remote = mine.there(), .notify = {notified}},
-                    operation::put);
+      mine.post_row(direction::outgoing, weft::const_buffer_ref{payload},
+                    {.remote = mine.there(), .notify = {notified}}, operation::put);
     } else {
       mine.expect_notified(operation::put_signal);
     }
@@ -201,7 +202,7 @@ TEST_P(post_comm, in_without_buffer_and_completion_there_is_a_receive) {
     const auto payload = pattern(mine.bytes, 1);
     if (mine.posts()) {
       std::vector<std::byte> here(mine.bytes);
-      mine.post_row(direction::in, weft::buffer_ref{here}, {}, operation::receive);
+      mine.post_row(direction::incoming, weft::buffer_ref{here}, {}, operation::receive);
       EXPECT_EQ(here, payload);
     } else {
       const auto sent = post(mine.dev(), [&] { return mine.dev().post_send(0, payload, mine.local, {.tag = tag}); });
@@ -215,7 +216,8 @@ TEST_P(post_comm, in_with_a_buffer_there_is_a_get) {
   with_two_ranks([](rank& mine) {
     if (mine.posts()) {
       std::vector<std::byte> here(mine.bytes + 1);
-      mine.post_row(direction::in, weft::buffer_ref{here.data(), mine.bytes}, {.remote = mine.there()}, operation::get);
+      mine.post_row(direction::incoming, weft::buffer_ref{here.data(), mine.bytes}, {.remote = mine.there()},
+                    operation::get);
       EXPECT_TRUE(std::ranges::equal(std::span{here}.first(mine.bytes), mine.at_the_peer()));
       EXPECT_EQ(here.back(), std::byte{});
     }
@@ -227,7 +229,7 @@ TEST_P(post_comm, in_with_both_is_a_get_with_signal) {
   with_two_ranks([](rank& mine) {
     if (mine.posts()) {
       std::vector<std::byte> here(mine.bytes + 1);
-      mine.post_row(direction::in, weft::buffer_ref{here.data(), mine.bytes},
+      mine.post_row(direction::incoming, weft::buffer_ref{here.data(), mine.bytes},
                     {.remote = mine.there(), .notify = {notified}}, operation::get);
       EXPECT_TRUE(std::ranges::equal(std::span{here}.first(mine.bytes), mine.at_the_peer()));
       EXPECT_EQ(here.back(), std::byte{});
@@ -261,11 +263,13 @@ TEST(post_comm_refuses, the_row_that_means_nothing_and_memory_that_is_constant) 
         {}, {.notify = {notified}}, {.remote = mine.there()}, {.remote = mine.there(), .notify = {notified}}};
     const std::uint32_t peer = 1 - rt.rank();
     for (const auto& row : rows) {
-      EXPECT_THAT(refusal_of([&] { return mine.dev().post_comm(direction::in, peer, readable, mine.local, row); }),
-                  HasSubstr("post_comm: what comes in needs memory that can be written"));
+      EXPECT_THAT(
+          refusal_of([&] { return mine.dev().post_comm(direction::incoming, peer, readable, mine.local, row); }),
+          HasSubstr("post_comm: what comes in needs memory that can be written"));
     }
-    EXPECT_THAT(refusal_of([&] { return mine.dev().post_comm(direction::in, peer, writable, mine.local, rows[1]); }),
-                HasSubstr("post_comm: a receive with a remote completion means nothing"));
+    EXPECT_THAT(
+        refusal_of([&] { return mine.dev().post_comm(direction::incoming, peer, writable, mine.local, rows[1]); }),
+        HasSubstr("post_comm: a receive with a remote completion means nothing"));
     mine.expect_nothing_else();
     mine.expect_region(false);
     EXPECT_EQ(word, 0U);
@@ -292,16 +296,16 @@ TEST(post_comm_passes_on, engine_policy_and_any_tag) {
     std::uint64_t posted = 0;
     for (std::size_t i = 0; i < std::size(in); ++i) {
       posted += post(dev, [&] {
-                  return dev.post_comm(direction::in, peer, weft::buffer_ref{&received[i], 8}, done, in[i]);
+                  return dev.post_comm(direction::incoming, peer, weft::buffer_ref{&received[i], 8}, done, in[i]);
                 }).is_posted();
     }
     EXPECT_EQ(posted, std::size(in));
     rt.barrier();
     for (std::size_t i = std::size(out); i-- > 0;) {
-      posted +=
-          post(dev, [&] {
-            return dev.post_comm(direction::out, peer, weft::const_buffer_ref{std::span{&sent[i], 1}}, done, out[i]);
-          }).is_posted();
+      posted += post(dev, [&] {
+                  return dev.post_comm(direction::outgoing, peer, weft::const_buffer_ref{std::span{&sent[i], 1}}, done,
+                                       out[i]);
+                }).is_posted();
     }
     EXPECT_TRUE(eventually(dev, [&] { return done.value() == posted; }));
     EXPECT_TRUE(std::ranges::equal(received, sent));

@@ -116,8 +116,8 @@ TEST(guarded_memory, is_refused_where_it_comes_without_its_name) {
       refused([&] { return dev.post_put(0, const_buffer_list{from}, there, over); });
       refused([&] { return dev.post_get(0, buffer, there, over); });
       refused([&] { return dev.post_get(0, buffer_list{into}, there, over); });
-      refused([&] { return dev.post_comm(direction::out, 0, source, over); });
-      refused([&] { return dev.post_comm(direction::in, 0, buffer, over); });
+      refused([&] { return dev.post_comm(direction::outgoing, 0, source, over); });
+      refused([&] { return dev.post_comm(direction::incoming, 0, buffer, over); });
       // A message that waits.
       static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{own}, over, {.tag = bytes}); }));
       std::optional<matched_message> found;

@@ -78,9 +78,9 @@ TEST(memory_kind, is_refused_once_it_has_ended_even_where_another_one_took_its_p
     EXPECT_EQ(kinds_of(rt).check(&in_second, &word, 8).why, memory_refusal::none);
     std::byte out[8];
     testing::internal::CaptureStderr();
-    EXPECT_FALSE(memory_copies::out(in_first, &word, 0, out, 8));
+    EXPECT_FALSE(memory_copies::copy_out(in_first, &word, 0, out, 8));
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("has ended before its memory was copied"));
-    EXPECT_TRUE(memory_copies::out(in_second, &word, 0, out, 8));
+    EXPECT_TRUE(memory_copies::copy_out(in_second, &word, 0, out, 8));
   });
 }
 
@@ -181,7 +181,7 @@ TEST(memory_kind, ends_once_its_functions_have_returned) {
     bool is_copied = false;
     std::thread copies{[&] {
       std::byte out[8];
-      is_copied = memory_copies::out(in, nullptr, 0, out, 8);
+      is_copied = memory_copies::copy_out(in, nullptr, 0, out, 8);
     }};
     ASSERT_TRUE(test::eventually([&] { return slow.is_inside.is_raised(); }));
     std::thread ends{[&] {
@@ -232,11 +232,11 @@ TEST(memory_copies, are_the_librarys_where_a_processor_may_touch_and_functions_a
     const memory_kind kind{rt, "touchable", {.processor_may_touch = true, .peers_may_copy = true}};
     const memory in{kind};
     std::array<std::uint8_t, 8> bytes{1, 2, 3, 4, 5, 6, 7, 8}, copied{};
-    EXPECT_TRUE(memory_copies::out(in, bytes.data(), 3, reinterpret_cast<std::byte*>(copied.data()), 2));
+    EXPECT_TRUE(memory_copies::copy_out(in, bytes.data(), 3, reinterpret_cast<std::byte*>(copied.data()), 2));
     EXPECT_EQ(copied[0], 4);
     EXPECT_EQ(copied[1], 5);
     EXPECT_EQ(copied[2], 0);
-    EXPECT_TRUE(memory_copies::in(in, bytes.data(), 6, reinterpret_cast<const std::byte*>(copied.data()), 2));
+    EXPECT_TRUE(memory_copies::copy_in(in, bytes.data(), 6, reinterpret_cast<const std::byte*>(copied.data()), 2));
     EXPECT_EQ(bytes, (std::array<std::uint8_t, 8>{1, 2, 3, 4, 5, 6, 4, 5}));
     EXPECT_TRUE(memory_copies::is_for_peers(in));
     EXPECT_FALSE(memory_copies::is_ordinary(in));
@@ -268,12 +268,12 @@ TEST(memory_copies, by_functions_that_fail_are_failures_of_which_the_log_says_on
     for (const bool is_out : {true, false}) {
       const faulty_shape shape{.how = how};
       const layout in{shape};
-      const bool copied = is_out ? memory_copies::out(in, nullptr, 0, bytes.data(), 8)
-                                 : memory_copies::in(in, nullptr, 0, bytes.data(), 8);
+      const bool copied = is_out ? memory_copies::copy_out(in, nullptr, 0, bytes.data(), 8)
+                                 : memory_copies::copy_in(in, nullptr, 0, bytes.data(), 8);
       EXPECT_EQ(copied, how == fault::none);
       EXPECT_EQ(shape.calls, 1);
-      EXPECT_TRUE(memory_copies::out(in, nullptr, 3, bytes.data(), 0));
-      EXPECT_TRUE(memory_copies::in(in, nullptr, 3, bytes.data(), 0));
+      EXPECT_TRUE(memory_copies::copy_out(in, nullptr, 3, bytes.data(), 0));
+      EXPECT_TRUE(memory_copies::copy_in(in, nullptr, 3, bytes.data(), 0));
       EXPECT_EQ(shape.calls, 1);  // no call for no bytes
     }
   }

@@ -152,7 +152,7 @@ TEST(steps, of_a_receive_that_both_copy_wait_for_the_piece_that_the_sender_has_c
     bench.step();
     const auto invitation = bench.take(wire::copy_invitation).body<core::copy_invitation_body>();
     EXPECT_EQ(invitation.ticket, peers_ticket);
-    core::copy_state& copy = *bench.state().memory().copy_states().at(0, invitation.index);
+    core::copy_state& copy = *bench.state().memory().copy_states().state_at(0, invitation.index);
     const core::shared_piece piece = copy.claim(invitation.number, shared_bytes);
     ASSERT_NE(piece.bytes, 0U);
     for (int i = 0; i < 3; ++i) bench.step();
@@ -216,7 +216,7 @@ TEST(steps, of_a_send_that_both_copy_write_pieces_as_long_as_they_are_asked_for)
     std::vector<std::byte> theirs(shared_bytes);
     ASSERT_TRUE(bench.dev().post_send(1, std::span{mine}, sent).is_posted());
     const auto rts = bench.take(wire::send_rts).body<core::rts_body>();
-    core::copy_state& copy = *bench.state().memory().copy_states().at(step_bench::peer, 0);
+    core::copy_state& copy = *bench.state().memory().copy_states().state_at(step_bench::peer, 0);
     copy.open(1);
     const core::shared_piece first = copy.claim(1, shared_bytes, 1);
     EXPECT_EQ(first.bytes, 4096U);
@@ -238,7 +238,7 @@ TEST(steps, of_a_send_that_both_copy_write_the_pieces_that_are_left) {
     std::vector<std::byte> theirs(shared_bytes);
     ASSERT_TRUE(bench.dev().post_send(1, std::span{mine}, sent).is_posted());
     const auto rts = bench.take(wire::send_rts).body<core::rts_body>();
-    core::copy_state& copy = *bench.state().memory().copy_states().at(step_bench::peer, 0);
+    core::copy_state& copy = *bench.state().memory().copy_states().state_at(step_bench::peer, 0);
     copy.open(1);
     const core::copy_invitation_body invitation{rts.ticket, address_of(theirs), shared_bytes, 0, 1};
     EXPECT_TRUE(bench.deliver(wire::copy_invitation, invitation));
@@ -325,7 +325,7 @@ std::vector<walk> walks() {
   };
   const auto claim = [](step_bench& bench, std::vector<std::byte>& theirs) {
     const auto of = bench.take(wire::copy_invitation).body<core::copy_invitation_body>();
-    EXPECT_NE(bench.state().memory().copy_states().at(0, of.index)->claim(of.number, theirs.size()).bytes, 0U);
+    EXPECT_NE(bench.state().memory().copy_states().state_at(0, of.index)->claim(of.number, theirs.size()).bytes, 0U);
   };
   const auto ask = [](step_bench& bench, std::vector<std::byte>& /*theirs*/) {
     const auto of = bench.take(wire::send_rts).body<core::rts_body>();

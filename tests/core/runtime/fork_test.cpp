@@ -182,7 +182,7 @@ TEST(child_of_fork, does_not_take_its_parents_regions_away) {
           },
           1);
       const std::uint64_t name = region->handle().name;
-      EXPECT_EQ(regions.locate(0, name, 0, 4096).by, regions.locate(0, name, 0, 8).by);
+      EXPECT_EQ(regions.locate(0, name, 0, 4096).reach, regions.locate(0, name, 0, 8).reach);
       EXPECT_NE(regions.find(name, 0, 4096), nullptr);
       EXPECT_TRUE(std::ranges::all_of(region->memory(), [](std::byte each) { return each == std::byte{7}; }));
     }

@@ -72,7 +72,7 @@ class job_of_nodes {
     open_bootstrap boot{published, at, size()};
     learned_[at].learn(boot);
     numbers out;
-    for (std::uint32_t rank = 0; rank < size(); ++rank) out.push_back(learned_[at].of(rank));
+    for (std::uint32_t rank = 0; rank < size(); ++rank) out.push_back(learned_[at].node_of(rank));
     return {out, boot.gets};
   }
 

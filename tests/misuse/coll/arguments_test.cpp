@@ -27,7 +27,7 @@ void expect_refused(group& in, const collective& wrong, const char* text) {
   const outcome end = outcome_of([&] { wrong.run(in); });
   EXPECT_EQ(end.code, errc::invalid_argument) << text;
   EXPECT_THAT(end.text, HasSubstr(text));
-  counter none{in.through().runtime()};
+  counter none{in.device().runtime()};
   EXPECT_THROW(static_cast<void>(wrong.post(in, none)), error) << text;
   EXPECT_THROW(static_cast<void>(wrong.keep(in)), error) << text;
 }
@@ -38,7 +38,7 @@ TEST(wrong_collectives, name_a_root_that_is_no_member) {
     words some(4);
     if (rt.rank() == 2) return;
     expect_refused(two, collective::broadcast(some, 2), "there is no member 2; the group has members 0 to 1");
-    expect_refused(two, collective::reduce(some, some, reduction::by<std::uint64_t>(), ~0U),
+    expect_refused(two, collective::reduce(some, some, reduction::callable<std::uint64_t>(), ~0U),
                    "there is no member 4294967295");
     expect_refused(two, collective::gather(some, some, 3), "there is no member 3");
     expect_refused(two, collective::scatter(some, some, 3), "there is no member 3");
@@ -55,7 +55,7 @@ TEST(wrong_collectives, have_input_and_output_that_overlap) {
       return const_buffer_ref{some.data() + from, count * 8};
     };
     const auto out = [&](std::size_t from, std::size_t count) { return buffer_ref{some.data() + from, count * 8}; };
-    const reduction sum = reduction::by<std::uint64_t>();
+    const reduction sum = reduction::callable<std::uint64_t>();
     expect_refused(all, collective::allreduce(in(0, 4), out(0, 4), sum), "input and output overlap");
     expect_refused(all, collective::allreduce(in(0, 4), out(3, 4), sum), "input and output overlap");
     expect_refused(all, collective::allreduce(in(3, 4), out(0, 4), sum), "input and output overlap");

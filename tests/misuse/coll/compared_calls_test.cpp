@@ -91,29 +91,30 @@ TEST(compared_calls, with_different_algorithms_are_refused) {
 }
 
 TEST(compared_calls, with_elements_of_different_types_are_refused) {
-  expect_both_named(allreduce_by(reduction::by<std::uint64_t>(),
+  expect_both_named(allreduce_by(reduction::callable<std::uint64_t>(),
                                  "allreduce by recursive-doubling, 96 bytes, elements "
                                  "of 8 bytes"),
-                    allreduce_by(reduction::by<std::uint32_t>(),
+                    allreduce_by(reduction::callable<std::uint32_t>(),
                                  "allreduce by recursive-doubling, 96 bytes, elements "
                                  "of 4 bytes"));
   // The size is the same, the type is not.
-  expect_both_named(allreduce_by(reduction::by<std::uint64_t>(), "allreduce"),
-                    allreduce_by(reduction::by<double>(), "allreduce"));
+  expect_both_named(allreduce_by(reduction::callable<std::uint64_t>(), "allreduce"),
+                    allreduce_by(reduction::callable<double>(), "allreduce"));
 }
 
 TEST(compared_calls, with_different_functions_are_refused) {
-  expect_both_named(allreduce_by(reduction::by<std::uint64_t>(), "allreduce"),
-                    allreduce_by(reduction::by<std::uint64_t>(reductions::max{}), "allreduce"));
-  reduction in_order = reduction::by<std::uint64_t>();
+  expect_both_named(allreduce_by(reduction::callable<std::uint64_t>(), "allreduce"),
+                    allreduce_by(reduction::callable<std::uint64_t>(reductions::max{}), "allreduce"));
+  reduction in_order = reduction::callable<std::uint64_t>();
   in_order.is_commutative = false;
-  expect_both_named(allreduce_by(reduction::by<std::uint64_t>(), "allreduce"), allreduce_by(in_order, "allreduce"));
+  expect_both_named(allreduce_by(reduction::callable<std::uint64_t>(), "allreduce"),
+                    allreduce_by(in_order, "allreduce"));
 }
 
 TEST(compared_calls, whose_functions_have_no_name_are_taken) {
   test::local_job{3, checked}.run([](runtime& rt) {
     group all = rt.world();
-    reduction sum = reduction::by<std::uint64_t>();
+    reduction sum = reduction::callable<std::uint64_t>();
     sum.identity = 0;
     const std::uint64_t mine = 5;
     std::uint64_t out = 0;
@@ -148,7 +149,7 @@ TEST(compared_calls, of_a_member_that_is_one_behind_are_refused) {
       counter ends{rt};
       static_cast<void>(collective::barrier().post(all, ends));
       static_cast<void>(collective::broadcast(own.wanted(), 0).post(all, ends));
-      ASSERT_TRUE(test::eventually(all.through(), [&] { return ends.value() == 2; }));
+      ASSERT_TRUE(test::eventually(all.device(), [&] { return ends.value() == 2; }));
       EXPECT_EQ(ends.failed(), 2U);
     } else {
       EXPECT_EQ(end_of(collective::broadcast(own.wanted(), 0), all), errc::invalid_argument);

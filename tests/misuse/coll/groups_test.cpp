@@ -32,7 +32,7 @@ TEST_F(wrong_groups, that_were_moved_from_or_are_none_are_refused) {
     const group taken = std::move(gone);
     group never;
     for (group* const each : {&gone, &never}) {
-      EXPECT_FALSE(each->is_one());
+      EXPECT_FALSE(each->is_valid());
       counter none{rt};
       const auto expect_refused = [&](auto&& call) {
         const outcome end = outcome_of(call);
@@ -56,7 +56,7 @@ TEST_F(wrong_groups, that_are_none_and_are_asked_end_the_process) {
   EXPECT_DEATH(static_cast<void>(none.size()), "wrong use: a group that is none was asked");
   EXPECT_DEATH(static_cast<void>(none.rank()), "wrong use: a group that is none was asked");
   EXPECT_DEATH(static_cast<void>(none.member(0)), "wrong use: a group that is none was asked");
-  EXPECT_DEATH(static_cast<void>(none.through()), "wrong use: a group that is none was asked");
+  EXPECT_DEATH(static_cast<void>(none.device()), "wrong use: a group that is none was asked");
 }
 
 TEST_F(wrong_groups, of_ranks_that_there_are_not_are_refused) {
@@ -85,7 +85,7 @@ TEST_F(wrong_groups, that_end_while_their_members_are_late_let_collectives_compl
     test::local_job{3, {.check = is_checked}}.run([](runtime& rt) {
       std::uint64_t mine = rt.rank() + 1, sum = 0;
       const collective sums =
-          collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::by<std::uint64_t>());
+          collective::allreduce({&mine, sizeof mine}, {&sum, sizeof sum}, reduction::callable<std::uint64_t>());
       const std::size_t before = coll::group_store::instance(rt).ending();
       counter ends{rt};
       {

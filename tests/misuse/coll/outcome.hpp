@@ -30,9 +30,9 @@ template <class Call>
 
 /// Posts the collective and waits for its end. Throws past the bound of waits.
 [[nodiscard]] inline errc end_of(const collective& which, group& in, const collective_options& options = {}) {
-  synchronizer end{in.through().runtime()};
+  synchronizer end{in.device().runtime()};
   static_cast<void>(which.post(in, end, options));
-  const bool has_ended = eventually(in.through(), [&] { return end.is_ready(); });
+  const bool has_ended = eventually(in.device(), [&] { return end.is_ready(); });
   if (!has_ended) throw error{errc::transport_failed, "a collective has not ended for minutes"};
   const std::optional<completion_record> record = end.take();
   return record ? record->error() : errc::none;

@@ -117,8 +117,8 @@ class refusals {
     expect_refused([&] { return dev_.post_recv(0, buffer_list{intos}, local_); }, wrong, words);
     expect_refused([&] { return dev_.post_put(0, const_buffer_list{froms}, region_.at(0), local_); }, wrong, words);
     expect_refused([&] { return dev_.post_get(0, buffer_list{intos}, region_.at(0), local_); }, wrong, words);
-    expect_refused([&] { return dev_.post_comm(direction::out, 0, from, local_); }, wrong, words);
-    expect_refused([&] { return dev_.post_comm(direction::in, 0, into, local_); }, wrong, words);
+    expect_refused([&] { return dev_.post_comm(direction::outgoing, 0, from, local_); }, wrong, words);
+    expect_refused([&] { return dev_.post_comm(direction::incoming, 0, into, local_); }, wrong, words);
     expect_refused(
         [&] {
           dev_.reply(0, {1}, from);

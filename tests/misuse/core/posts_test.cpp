@@ -55,7 +55,7 @@ TEST(wrong_post, names_an_engine_object_of_another_runtime) {
         expect_refused([&] { return dev->post_recv(0, in, local, {.engine = theirs, .any_tag = true}); }, wrong, words);
         expect_refused([&] { return dev->probe(0, {.engine = theirs}); }, wrong, words);
         const auto in_direction = [&] {
-          return dev->post_comm(weft::direction::out, 0, out, local, {.engine = theirs});
+          return dev->post_comm(weft::direction::outgoing, 0, out, local, {.engine = theirs});
         };
         expect_refused(in_direction, wrong, words);
       }
@@ -275,7 +275,7 @@ TEST(wrong_post, names_a_policy_that_there_is_not) {
         expect_refused([&] { return dev.probe(peer, {.engine = 3, .policy = policy}); }, wrong, "engine 3 is ordered");
       }
     }
-    expect_refused([&] { return dev.post_comm(weft::direction::out, 0, out, local, {.any_tag = true}); }, wrong,
+    expect_refused([&] { return dev.post_comm(weft::direction::outgoing, 0, out, local, {.any_tag = true}); }, wrong,
                    "a send has a tag");
     EXPECT_EQ(local.outstanding(), 0U);
   });
