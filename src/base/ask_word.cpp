@@ -43,7 +43,7 @@ void ask_word::map(int fd, int access) noexcept {
 }
 
 std::string ask_word::make() {
-  // Beyond the limit the system would end this process by a signal.
+  // The file stays below the limit: beyond it the system would end this process by a signal.
   rlimit files{};
   if (::getrlimit(RLIMIT_FSIZE, &files) != 0 || files.rlim_cur < file_bytes) return {};
   file_ = base::descriptor{::memfd_create("weft-run-asks", MFD_CLOEXEC)};

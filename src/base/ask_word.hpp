@@ -24,17 +24,17 @@ class ask_word {
   ask_word& operator=(const ask_word&) = delete;
   ~ask_word();
 
-  /// For weft-run: makes the memory. **Returns** the value of `WEFT_RUN_ASK_WORD`; empty if the system gives none.
+  /// Makes the memory, for weft-run. **Returns** the value of `WEFT_RUN_ASK_WORD`; empty if the system gives none.
   [[nodiscard]] std::string make();
   [[nodiscard]] int fd() const noexcept { return file_.get(); }
-  /// For weft-run.
+  /// Called by weft-run.
   void ask(request kind) noexcept;
 
-  /// For a rank: `text` is the value of `WEFT_RUN_ASK_WORD`. Text that names no such memory of this process is ignored:
-  /// a program that a rank has started inherits the variable, but not the descriptor.
+  /// Made by a rank: `text` is the value of `WEFT_RUN_ASK_WORD`. Text that names no such memory of this process is
+  /// ignored: a program that a rank has started inherits the variable, but not the descriptor.
   void open(const std::string& text) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return words_ != nullptr; }
-  /// For a rank: what was asked since the last call.
+  /// Called by a rank: what was asked since the last call.
   [[nodiscard]] request take() noexcept;
 
  private:

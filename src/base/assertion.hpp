@@ -10,11 +10,11 @@ namespace weft::base {
 
 }  // namespace weft::base
 
-/// In all builds: for places where it costs nothing that can be measured.
+/// Checked in all builds: for places where it costs nothing that can be measured.
 #define WEFT_ASSERT(condition) \
   ((condition) ? static_cast<void>(0) : ::weft::base::assertion_failed(#condition, __FILE__, __LINE__))
 
-/// In debug builds and under sanitizers; elsewhere the condition is not evaluated.
+/// Checked in debug builds and under sanitizers; elsewhere the condition is not evaluated.
 #ifdef WEFT_CHECKED
 #define WEFT_ASSERT_CHECKED(condition) WEFT_ASSERT(condition)
 #else

@@ -33,7 +33,7 @@ class clock {
     return is_set() ? std::min<duration>(left, std::chrono::milliseconds{1}) : left;
   }
 
-  /// The same as an end by the system's clock.
+  /// An end by the system's clock.
   [[nodiscard]] static std::chrono::steady_clock::time_point end_of_sleep(time_point until) noexcept {
     const time_point by_system = is_set() ? of_system() + left_to_sleep(until) : until;
     return std::chrono::steady_clock::time_point{by_system.time_since_epoch()};
@@ -54,7 +54,7 @@ class clock {
   static inline constinit std::atomic<rep> set_to_{not_set};
 };
 
-/// For tests: while one lives, the clock of the whole process stands still, except for `advance`. It begins at the
+/// Used by tests: while one lives, the clock of the whole process stands still, except for `advance`. It begins at the
 /// present time. **Threads**: one at a time has one; any may advance it.
 class set_clock {
  public:

@@ -311,8 +311,8 @@ constexpr std::array table{
 
 static_assert(table.size() <= 64, "settings::from_members has a bit for each row");
 
-// Where something is installed: CMake reads <Package>_ROOT and <Package>_DIR, module files set most of the others. Some
-// are one letter away from a setting.
+// Names that say where something is installed: CMake reads <Package>_ROOT and <Package>_DIR, module files set most of
+// the others. Some are one letter away from a setting.
 constexpr std::array names_of_installations{
     "ROOT"sv,       "DIR"sv,         "HOME"sv,         "PREFIX"sv,    "PATH"sv,        "BASE"sv,          "VERSION"sv,
     "BIN"sv,        "BINDIR"sv,      "BIN_DIR"sv,      "LIB"sv,       "LIBDIR"sv,      "LIB_DIR"sv,       "LIBS"sv,
@@ -336,7 +336,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// In capitals, its words in alphabetical order: MAX_RECEIVES is nearly RECEIVES_MAX.
+// The name in capitals, its words in alphabetical order: MAX_RECEIVES is nearly RECEIVES_MAX.
 std::string in_order(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {

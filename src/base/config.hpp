@@ -24,7 +24,7 @@ enum class cma_mode : std::uint8_t { automatic, off };
 
 // The typed values, in four parts.
 
-/// Of the process: read once, and the same for all its runtimes.
+/// Settings of the process: read once, and equal for all its runtimes.
 struct settings_of_process {
   boot_method boot = boot_method::automatic;
   std::string boot_dir;
@@ -43,7 +43,7 @@ struct settings_of_process {
   std::vector<std::string> foreign_variables;
 };
 
-/// Of a runtime, and alike at all ranks of its job.
+/// Settings of a runtime, alike at all ranks of its job.
 struct settings_of_job {
   std::uint32_t packet_count = 4096;
   std::size_t packet_bytes = 8192;
@@ -61,7 +61,7 @@ struct settings_of_job {
 #endif
 };
 
-/// Of a runtime's simulated network.
+/// Settings of a runtime's simulated network.
 struct settings_of_sim {
   std::uint64_t sim_seed = 0;
   std::uint32_t sim_delay_percent = 30;
@@ -70,7 +70,7 @@ struct settings_of_sim {
   std::string sim_fail;
 };
 
-/// Of a runtime, and this rank's own.
+/// Settings of a runtime, this rank's own.
 struct settings_of_rank {
   bool print_counters = false;
   progress_policy policy = progress_policy::local;
@@ -135,7 +135,7 @@ struct setting {
 /// The member of `runtime_options` that a row of a runtime's is named by: `packet_bytes` for WEFT_PACKET_BYTES.
 [[nodiscard]] std::string member_name(const setting& row);
 
-/// For messages, where a value is from: `environment variable WEFT_…`, or `runtime_options::…` of a member.
+/// The origin of a value, for messages: `environment variable WEFT_…`, or `runtime_options::…` of a member.
 [[nodiscard]] std::string origin_of(const setting& row, bool is_member);
 [[nodiscard]] std::string origin_of(const settings& settings, std::string_view name);
 

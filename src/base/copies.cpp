@@ -56,7 +56,7 @@ constexpr std::string_view owner{"Weft", sizeof "Weft"};
   return false;
 }
 
-// Of the loader's list; the program has no name there.
+// An entry of the loader's list; the program has no name there.
 [[nodiscard]] std::string file_of(const dl_phdr_info& object) {
   if (object.dlpi_name != nullptr && *object.dlpi_name != '\0') return object.dlpi_name;
   std::error_code failed;

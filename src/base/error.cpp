@@ -15,7 +15,7 @@ error::error(errc code, const std::string& text) : std::runtime_error{text}, cod
 }
 
 [[gnu::noinline]] base::error_text& base::last_error_text() noexcept {
-  static thread_local constinit error_text last{};  // of the fiber (of_fiber.hpp)
+  static thread_local constinit error_text last{};  // variable of the fiber (of_fiber.hpp)
   return last;
 }
 

@@ -132,7 +132,7 @@ class id_table {
     }
   }
 
-  /// To be called after `withdraw`: if there are more tombstones than ids, later calls use a new table without them.
+  /// Must be called after `withdraw`: if there are more tombstones than ids, later calls use a new table without them.
   /// Returns the old table, to be destroyed once every thread that was inside a call has left it. Mostly null; also if
   /// memory is short: then the tombstones stay.
   [[nodiscard]] outdated compact() noexcept {
@@ -284,7 +284,7 @@ class id_table {
     }
   }
 
-  // At most half of the entries are used, so that every search ends.
+  // No more than half of the entries are used, so that every search ends.
   table& with_room_for_one_more() {
     // [id_table.newest] relaxed <- [id_table.grow]: under the lock.
     table* old = newest_.load(std::memory_order_relaxed);
@@ -312,7 +312,7 @@ class id_table {
 
   std::size_t first_slots_ = 2;
   std::size_t tombstones_min_;
-  std::size_t used_ = 0;  // with tombstones
+  std::size_t used_ = 0;  // includes tombstones
   std::size_t tombstones_ = 0;
   std::size_t intervals_max_;
   intervals withdrawn_;        // the newest ones

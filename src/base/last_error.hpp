@@ -11,7 +11,7 @@ namespace weft::base {
 /// caught.
 [[nodiscard]] const char* uncaught_error() noexcept;
 
-/// Of fixed size: to be remembered it may need no memory.
+/// Has a fixed size: to be remembered it may need no memory.
 using error_text = std::array<char, 512>;
 /// The last text of the calling thread. A fiber that is suspended while an exception is on its way takes it along.
 [[nodiscard]] error_text& last_error_text() noexcept;

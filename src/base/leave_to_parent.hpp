@@ -24,7 +24,7 @@ inline void keep_for_ever(left_to_parent& object) noexcept {
   all.add(object);
 }
 
-/// In a child of fork(): takes over the object that `its` owns, and never destroys it. The destructor of a copied
+/// Takes over, in a child of fork(), the object that `its` owns, and never destroys it. The destructor of a copied
 /// object can wait for a thread that only the parent has, take a lock that was held at the fork, or change memory that
 /// the parent and its peers share. A thread can be neither joined nor detached here. The objects stay reachable, so
 /// that no tool calls them a leak. **Threads**: any.

@@ -17,7 +17,7 @@ namespace weft::base {
 /// Whether messages of a level are wanted (WEFT_LOG). With settings that can't be read: errors and warnings are.
 [[nodiscard]] bool log_enabled(log_level level) noexcept;
 
-/// From now on every line begins with `weft 2/4: `, with this rank and size. Called once the rank is known. **Threads**
+/// Lets every line begin with `weft 2/4: `, with this rank and size. Called once the rank is known. **Threads**
 /// any.
 void set_log_identity(std::uint32_t rank, std::uint32_t size) noexcept;
 
@@ -60,7 +60,7 @@ void log_debug(fmt::format_string<Args...> format, Args&&... args) noexcept {
 /// Logs a warning for each of `foreign_variables`. For one process of a job.
 void warn_of_foreign_variables(const settings& from) noexcept;
 
-/// For a line to be written once, not every time: `static base::said_once said; log_once(said, log_level::warn, ...)`.
+/// Lets a line be written once, not every time: `static base::said_once said; log_once(said, log_level::warn, ...)`.
 class said_once {
  public:
   /// True for exactly one caller. **Threads** any.

@@ -59,7 +59,7 @@ class long_wait {
   long_wait* behind_ = nullptr;
 };
 
-/// The same for a loop of steps of a `backoff`.
+/// Notes a loop of steps of a `backoff`.
 class slow_wait {
  public:
   explicit slow_wait(const char* call, const wait_details& details = {}) noexcept : wait_{call}, details_{details} {}
@@ -78,7 +78,7 @@ class slow_wait {
   clock::time_point since_{};
 };
 
-/// From here on, waits and polls of the calling thread are no sign that the program waits: it serves others, as the
+/// Makes waits and polls of the calling thread no sign that the program waits: it serves others, as the
 /// thread of a `progress_thread` does.
 void serve_others() noexcept;
 

@@ -41,7 +41,7 @@ struct mount {
   std::string point;
 };
 
-// Where the file system `type` is mounted, or the first one of it that has `option`.
+// The place where the file system `type` is mounted, or the first one of it that has `option`.
 std::optional<mount> mount_of(const std::string& mountinfo, std::string_view type, std::string_view option) {
   std::ifstream stream{mountinfo};
   for (std::string line; std::getline(stream, line);) {

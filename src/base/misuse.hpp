@@ -7,7 +7,7 @@ namespace weft::base {
 /// Ends the process with a line that says which rule was broken.
 [[noreturn]] void misuse(const char* description) noexcept;
 
-/// The same in a child of fork() that uses an `object` of its parent: "a device".
+/// Ends a child of fork() that uses an `object` of its parent: "a device".
 [[noreturn]] void refuse_to_child(const char* object) noexcept;
 
 }  // namespace weft::base

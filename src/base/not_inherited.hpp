@@ -19,9 +19,9 @@ class not_inherited {
  protected:
   ~not_inherited() = default;
 
-  /// In the child, which has one thread, before fork() returns there: no more than a signal handler may do.
+  /// Called in the child, which has one thread, before fork() returns there: no more than a signal handler may do.
   virtual void become_copy() noexcept {}
-  /// In the parent, before the fork; and in both processes after it. Objects are made and destroyed in neither.
+  /// Called in the parent, before the fork; and in both processes after it. Objects are made and destroyed in neither.
   virtual void before_fork() noexcept {}
   virtual void after_fork() noexcept {}
 
@@ -31,7 +31,7 @@ class not_inherited {
   not_inherited* behind_ = nullptr;
 };
 
-/// From its construction to its destruction, forks call the functions of `entry`. The last member of the class of
+/// Makes forks call, while it lives, the functions of `entry`. The last member of the class of
 /// `entry`, so that a fork in another thread meets the object whole or not at all.
 class fork_entry {
  public:

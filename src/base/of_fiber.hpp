@@ -19,17 +19,17 @@ namespace weft::base {
 struct fiber_words {
   static constexpr std::uint32_t has_succession = 1;
   static constexpr std::uint32_t has_error_text = 2;  // an error was made since the last switch (`last_error.hpp`)
-  static constexpr std::uint32_t one_callback = 4;    // for each callback that runs (`callback_scope.hpp`)
+  static constexpr std::uint32_t one_callback = 4;    // added for each callback that runs (`callback_scope.hpp`)
 
   std::uint32_t flags = 0;
-  bool are_foreign = false;    // of the thread: its fibers, if it has any, are those of another scheduler
+  bool are_foreign = false;    // variable of the thread: its fibers, if it has any, are those of another scheduler
   void* succession = nullptr;  // see `succession_mark`
   // The innermost callback that a device runs (core/operation/running_callback.hpp). Null outside of callbacks, so also
   // at each switch.
   void* running = nullptr;
 };
 
-/// Of the fiber. Initial-exec for the reason given in weft/detail/thread_slot.hpp.
+/// A variable of the fiber. Initial-exec for the reason given in weft/detail/thread_slot.hpp.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit fiber_words words_of_fiber;
 
 /// Whether a fiber that is to be suspended has to take something along.
@@ -41,7 +41,7 @@ struct fiber_words {
 /// the fiber's stack several times.
 [[nodiscard]] void* this_succession() noexcept;
 
-/// For its life, `mine` is the succession of the calling fiber, on whose stack it lies.
+/// Makes `mine`, for its life, the succession of the calling fiber, on whose stack it lies.
 class succession_mark {
  public:
   explicit succession_mark(void* mine) noexcept;
@@ -51,7 +51,7 @@ class succession_mark {
 
  private:
   void* outer_ = nullptr;
-  suspender* suspender_ = nullptr;  // of the fiber of another scheduler; null: the words have it
+  suspender* suspender_ = nullptr;  // suspender of the fiber of another scheduler; null: the words have it
   void* fiber_ = nullptr;
 };
 

@@ -18,9 +18,9 @@ namespace weft::base {
 #ifdef WEFT_THREAD_SANITIZER
 inline char outside_world;
 
-/// Before a message goes out.
+/// Called before a message goes out.
 inline void goes_out() noexcept { __tsan_release(&outside_world); }
-/// After a message of another process has come in.
+/// Called after a message of another process has come in.
 inline void came_in() noexcept { __tsan_acquire(&outside_world); }
 #else
 inline void goes_out() noexcept {}

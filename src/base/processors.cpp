@@ -71,7 +71,7 @@ bool keep_this_thread_on(const processor_set& wanted) noexcept {
 }
 
 std::vector<processor_set> cores_within(const processor_set& within) {
-  std::vector<std::pair<std::uint32_t, processor_set>> found;  // with the socket
+  std::vector<std::pair<std::uint32_t, processor_set>> found;  // second: processors of the socket
   processor_set seen;
   for (std::uint32_t each = 0; each < within.end(); ++each) {
     if (!within.has(each) || seen.has(each)) continue;

@@ -37,7 +37,7 @@ class processor_set {
   [[nodiscard]] std::size_t count() const noexcept;
   /// A number behind the highest processor.
   [[nodiscard]] std::uint32_t end() const noexcept { return static_cast<std::uint32_t>(64 * words_.size()); }
-  /// As the system writes it: "0-3,8"; "none" for no processor.
+  /// Text as the system writes it: "0-3,8"; "none" for no processor.
   [[nodiscard]] std::string to_text() const;
   /// A bit for each processor, 64 in a word, up to the word of the highest one.
   [[nodiscard]] std::span<const std::uint64_t> words() const noexcept { return words_; }

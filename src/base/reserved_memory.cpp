@@ -17,7 +17,8 @@ std::size_t whole_pages(std::size_t bytes) noexcept {
   return (bytes + page - 1) / page * page;
 }
 
-// Of the address space that the process may have, so that reservations of several runtimes leave room for the rest.
+// A part of the address space that the process may have, so that reservations of several runtimes leave room for the
+// rest.
 constexpr std::uint64_t part_of_limit = 16;
 
 }  // namespace

@@ -31,7 +31,7 @@ constexpr int looks_per_patience = 8;
 constexpr std::chrono::milliseconds step_max{200};
 constexpr std::chrono::hours patience_max{24};
 
-// Of the thread: it serves others.
+// A variable of the thread: it serves others.
 thread_local constinit bool this_thread_serves = false;
 constinit std::atomic<std::uint32_t> serving_threads{0};
 
@@ -216,7 +216,7 @@ class standstill final : private not_inherited {
     if (!is_neglected_) has_reported_neglected_ = false;
   }
 
-  // Where something moves elsewhere, or no thread waits or polls.
+  // Called where something moves elsewhere, or no thread waits or polls.
   std::string report_neglected(clock::time_point now) {
     if (std::exchange(has_reported_neglected_, true)) return {};
     std::string out = make_report(now, true);
@@ -295,15 +295,15 @@ class standstill final : private not_inherited {
   witness_entry* witnesses_ = nullptr;
   long_wait* waits_ = nullptr;
   watching* running_ = nullptr;
-  std::uint64_t moves_ = 0;  // of witnesses that are gone
+  std::uint64_t moves_ = 0;  // moves of witnesses that are gone
   std::uint64_t last_moves_ = 0;
   clock::time_point awake_ = clock::now();  // without the time in which the process was stopped
   clock::time_point still_since_{};
-  bool has_reported_ = false;            // in this standstill
-  bool is_neglected_ = false;            // at the last look, messages had waited too long for a poll
+  bool has_reported_ = false;            // it has, in this standstill
+  bool is_neglected_ = false;            // messages had waited, at the last look, too long for a poll
   bool has_reported_neglected_ = false;  // since there were none such
-  bool has_polled_ = false;              // in this standstill
-  bool do_wait_ = true;                  // at each look of this standstill, something waited that is no thread
+  bool has_polled_ = false;              // it has, in this standstill
+  bool do_wait_ = true;                  // something that is no thread waited at each look of this standstill
   fork_entry at_forks_{*this};
 };
 
@@ -327,7 +327,7 @@ void serve_others() noexcept {
     ~at_end() { serving_threads.fetch_sub(1, std::memory_order_relaxed); }  // [hint]
   };
   serving_threads.fetch_add(1, std::memory_order_relaxed);  // [hint]
-  static thread_local const at_end mine;                    // of the thread
+  static thread_local const at_end mine;                    // variable of the thread
   static_cast<void>(mine);
 }
 

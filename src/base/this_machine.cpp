@@ -25,7 +25,7 @@ namespace {
               fmt::format("can't {} to tell this machine from others: {}", action, std::strerror(errno))};
 }
 
-// In the abstract namespace, which leaves no file behind.
+// The name is in the abstract namespace, which leaves no file behind.
 struct mark_address {
   explicit mark_address(const machine_mark::name_type& name) {
     // Letters and digits: /proc/net/unix and what reads it show the name.

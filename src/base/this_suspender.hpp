@@ -10,7 +10,7 @@
 namespace weft::base {
 
 [[nodiscard]] inline suspender*& this_suspender() noexcept {
-  static thread_local constinit suspender* current = nullptr;  // of the thread
+  static thread_local constinit suspender* current = nullptr;  // variable of the thread
   return current;
 }
 
@@ -20,7 +20,7 @@ namespace weft::base {
 void suspend_fiber(const wait_note& why) noexcept;
 void yield_fiber(const wait_note& why) noexcept;
 
-/// Where the caller is a fiber outside of callbacks (base/callback_scope.hpp): lets others run, and answers true. Not
+/// If the caller is a fiber outside of callbacks (base/callback_scope.hpp): lets others run, and answers true. Not
 /// while it holds what they may want.
 bool yield_to_fibers() noexcept;
 

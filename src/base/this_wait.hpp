@@ -13,7 +13,7 @@ namespace weft::base {
 struct wait_note {
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
-  const char* call = nullptr;  // of static storage
+  const char* call = nullptr;  // has static storage
   std::uint32_t peer = nobody;
   std::uint64_t tag = 0;
   bool is_poll = false;  // it will look again and again instead
@@ -28,7 +28,7 @@ struct wait_note {
 
 /// What the calling thread waits for, where a function waits by `device::wait`.
 [[nodiscard]] inline wait_note& this_thread_waits() noexcept {
-  static thread_local constinit wait_note note;  // of the thread: no fiber is suspended meanwhile
+  static thread_local constinit wait_note note;  // variable of the thread: no fiber is suspended meanwhile
   return note;
 }
 
@@ -43,7 +43,7 @@ class thread_wait_scope {
 
 /// Left for the suspender that is called next.
 [[nodiscard]] inline wait_note& this_wait() noexcept {
-  static thread_local constinit wait_note note;  // of the thread: the suspender takes it before it switches
+  static thread_local constinit wait_note note;  // variable of the thread: the suspender takes it before it switches
   return note;
 }
 

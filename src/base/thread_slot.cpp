@@ -37,7 +37,7 @@ struct slot_holder {
 }  // namespace
 
 std::uint32_t acquire_thread_slot() noexcept {
-  thread_local slot_holder holder;  // of the thread
+  thread_local slot_holder holder;  // variable of the thread
   slot_registry& slots = registry();
   const std::scoped_lock lock{slots.mutex};
   for (std::uint32_t slot = 0; slot < thread_slots_max; ++slot) {

@@ -20,7 +20,7 @@ class timer_queue;
 /// suspender. **Threads**: the fiber's.
 class timer {
  public:
-  /// At the time `deadline`, `suspender` resumes the fiber `which`. **Errors**: std::bad_alloc; std::system_error if
+  /// Lets `suspender` resume the fiber `which` at the time `deadline`. **Errors**: std::bad_alloc; std::system_error if
   /// the system gives no thread.
   timer(suspender& suspender, void* which, clock::time_point deadline);
   /// **Blocking**: while the queue's thread resumes fibers.

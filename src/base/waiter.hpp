@@ -100,7 +100,7 @@ class waiter {
     return true;
   }
 
-  suspender* suspender_;  // of the thread that made this object: it resumes the fiber, wherever that runs now
+  suspender* suspender_;  // suspender of the thread that made this object: it resumes the fiber, wherever that runs now
   void* fiber_;
   wake_word word_;
 };

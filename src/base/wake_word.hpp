@@ -38,7 +38,7 @@ class basic_wake_word {
   }
   [[nodiscard]] bool is_set() const noexcept { return state() == set; }
 
-  /// By the thread that sets the event, before and after it resumes the waiting fiber.
+  /// Called by the thread that sets the event, before and after it resumes the waiting fiber.
   void begin_wake() noexcept {
     // [wake.begin] relaxed: a fiber that sees it leaves no earlier. Ordered before the fiber's next look by `resume`.
     state_.store(waking, std::memory_order_relaxed);
@@ -53,15 +53,16 @@ class basic_wake_word {
     // [wake.thread] release -> [wake.look]: the stores before the event.
     return state_.exchange(set, std::memory_order_release) == asleep;
   }
-  /// By a waiting thread that is about to sleep while the word is `asleep`.
+  /// Called by a waiting thread that is about to sleep while the word is `asleep`.
   void prepare_sleep() noexcept {
     std::uint32_t awaited = unset;
     // [wake.sleep] acquire <- [wake.interrupt]: the stores before an interruption. `set_for_thread` sees the store,
     // as both change one word.
     state_.compare_exchange_strong(awaited, asleep, std::memory_order_acquire, std::memory_order_relaxed);
   }
-  /// By any thread: a waiting thread shall look again, as a limit of its wait is reached. It sees what the caller did
-  /// before, as it looks after `prepare_sleep`. **Returns**: whether it has to be woken, as for `set_for_thread`.
+  /// Called by any thread: a waiting thread shall look again, as a limit of its wait is reached. It sees what the
+  /// caller did before, as it looks after `prepare_sleep`. **Returns**: whether it has to be woken, as for
+  /// `set_for_thread`.
   [[nodiscard]] bool interrupt_thread() noexcept {
     std::uint32_t seen = asleep;
     while (seen == unset || seen == asleep) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t alignment_bytes = 64;
 
-// From here on the kernel's zero pages come lazily; below it the allocator's memory is cleared by hand.
+// The kernel's zero pages come lazily from here on; below it the allocator's memory is cleared by hand.
 constexpr std::size_t mapped_bytes_min = released_piece_bytes;
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace weft {
 
 namespace {
 
-// For reports: why a fiber polls.
+// Says to reports why a fiber polls.
 constexpr const char* lacks_room = "what it lacks to post (it is answered retry)";
 
 // The rank that a receive waits for.
@@ -32,7 +32,7 @@ std::uint64_t room_of(const buffer_ref& buffer) noexcept { return buffer.bytes()
 std::uint64_t room_of(const buffer_list& /*buffer*/) noexcept { return 0; }  // a walk for the text of an error alone
 
 struct call_names {
-  const char* refused;  // of static storage
+  const char* refused;  // has static storage
   const char* listed;
 };
 
@@ -58,7 +58,7 @@ auto find_within(device& dev, const call_names& call, const wait_limits& limits,
   }
 }
 
-// As signals find it again.
+// The context by which signals find it again.
 void* as_context(core::awaited_call& call) noexcept { return &call; }
 
 }  // namespace
@@ -93,12 +93,12 @@ struct blocking_device::call : core::awaited_call {
                        name_of(record.error()));
   }
 
-  // In a line.
+  // Its place in a line.
   need lacks;
   base::waiter* repost;  // wakes the fiber to post again
   call* behind;          // the next in line
-  call* last;            // of the first in line: the last one
-  call* beside;          // of the first in line: the first of another line
+  call* last;            // known to the first in line: the last one
+  call* beside;          // known to the first in line: the first of another line
 };
 
 struct blocking_device::leaving_line {
@@ -133,7 +133,7 @@ void blocking_device::wait_for(call& me, const named& operation) {
   static_cast<void>(device_->wait(ended_, [&] { return me.end.has_come(); }));
 }
 
-// Of the fibers in one line, the first one posts again and again, and yields to other fibers after each try; the rest
+// The first of the fibers in one line posts again and again, and yields to other fibers after each try; the rest
 // sleep until it has posted. Fibers in another line don't wait for it: what they lack is something else, or the way to
 // another device. If an operation for a receive is lacking, the first in line tries once and goes to the end of the
 // line: another one's message may have arrived, and its receive then needs no such operation.

@@ -188,7 +188,7 @@ class file_boot final : public bootstrap {
     if (first) directory_.write("conflict-" + first->nonce, "");
   }
 
-  // After the first fence, before anything of this rank's job has been used.
+  // Called after the first fence, before anything of this rank's job has been used.
   void confirm_job(clock::time_point deadline) {
     const held_file exclusive = directory_.lock(moments_after(deadline));
     if (directory_.exists("conflict-" + job_)) fail(conflict_text);

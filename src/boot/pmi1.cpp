@@ -229,7 +229,7 @@ class pmi1_client final : public bootstrap {
     }
   }
 
-  // After a fence that took too long. Only weft-run can tell; the protocol itself has no word for it.
+  // Called after a fence that took too long. Only weft-run can tell; the protocol itself has no word for it.
   std::string who_is_missing() {
     const std::string unknown = "PMI-1 does not tell which; do all of them make a runtime?";
     if (!knows_who_is_missing_) return unknown;
@@ -238,7 +238,7 @@ class pmi1_client final : public bootstrap {
     const auto ranks = reply ? reply->find("ranks") : std::nullopt;
     if (!ranks) return unknown;
     std::string list = pmi1_wire::printable(*ranks);
-    std::replace(list.begin(), list.end(), '_', ' ');  // on the wire no value holds a blank
+    std::replace(list.begin(), list.end(), '_', ' ');  // no value holds a blank on the wire
     return "missing are ranks " + list;
   }
 

@@ -32,7 +32,7 @@ class succession {
     next_ = next;
     return true;
   }
-  /// Behind the ones that are there already.
+  /// Puts it behind the ones that are there already.
   void add(ready_node* first) noexcept {
     *end_ = first;
     while (*end_ != nullptr) end_ = &(*end_)->behind;

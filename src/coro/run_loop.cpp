@@ -215,7 +215,7 @@ void run_loop_state::post_all_again() noexcept {
     again.add(node);
     ++refusals;
   }
-  // Behind the others, so that those to another peer have their turn.
+  // They go behind the others, so that those to another peer have their turn.
   while (again.first != nullptr) {
     ready_node& node = *again.first;
     again.remove_behind(nullptr);
@@ -365,7 +365,7 @@ class living_loops final : private base::not_inherited {
 
   /// Null: there is none. Ends a child of fork() that uses a loop of its parent.
   [[nodiscard]] core::run_loop_state* find(const run_loop* loop) noexcept {
-    static thread_local seen last;  // of the thread
+    static thread_local seen last;  // variable of the thread
     // [loops.changes] acquire <- [loops.change]: the wanted loop was made before, or is destroyed by now.
     const std::uint64_t changes = changes_.load(std::memory_order_acquire);
     if (last.loop == loop && last.changes == changes) [[likely]]

@@ -91,7 +91,7 @@ class run_loop_state final : public detail::task_owner {
     base::witness_entry entry_{*this};
   };
 
-  // In the order in which they came.
+  // They stand in the order in which they came.
   struct node_list {
     void add(ready_node& node) noexcept {
       node.behind = nullptr;
@@ -161,7 +161,7 @@ class run_loop_state final : public detail::task_owner {
   std::vector<watched> watched_;
   node_list to_post_;
   node_list to_cancel_;
-  std::vector<std::uint64_t> tickets_to_cancel_;  // of operations that `cancel_all` could not cancel yet
+  std::vector<std::uint64_t> tickets_to_cancel_;  // tickets of operations that `cancel_all` could not cancel yet
   std::atomic<bool> has_to_repeat_{false};        // one of the two
   std::atomic<std::uint64_t> watched_since_{0};   // how many groups there have been
 

@@ -13,7 +13,7 @@
 #endif
 
 extern "C" {
-// Where a new stack begins: calls what `prepare` has left in two of the registers.
+// The begin of a new stack: calls what `prepare` has left in two of the registers.
 [[gnu::visibility("hidden")]] void weft_fiber_begin() noexcept;
 }
 
@@ -134,7 +134,7 @@ extern "C" void weft_fiber_begin() noexcept { WEFT_ASSERT(weft::fibers::has_swit
 namespace weft::fibers {
 namespace {
 
-// By the registers of the first pop: which of them has the function and which its argument.
+// The registers of the first pop say which of them has the function and which its argument.
 #if defined(__aarch64__)
 constexpr std::size_t frame_words = 20, function_at = 0, argument_at = 1, begin_at = 11;
 #else

@@ -22,9 +22,9 @@ extern "C" {
 /// Pushes the registers that a call preserves, stores the stack pointer in `*from`, takes `to` as the stack pointer,
 /// and pops.
 [[gnu::visibility("hidden")]] void weft_fiber_switch(void** from, void* to) noexcept;
-/// As that one, but continues by an indirect jump. A processor predicts a return from the calls before it. That is
-/// right where both fibers have called the same functions, as fibers that wait for messages mostly have (with a jump,
-/// messages between 16 to 256 fibers take 10 % longer). Where they have not, a jump is predicted better (a yield
+/// Switches as that one, but continues by an indirect jump. A processor predicts a return from the calls before it.
+/// That is right where both fibers have called the same functions, as fibers that wait for messages mostly have (with a
+/// jump, messages between 16 to 256 fibers take 10 % longer). Where they have not, a jump is predicted better (a yield
 /// between two different fibers takes 15 ns, not 29).
 [[gnu::visibility("hidden")]] void weft_fiber_switch_by_jump(void** from, void* to) noexcept;
 }

@@ -14,7 +14,7 @@ namespace weft::fibers {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"  // supported for all classes that have no virtual base
 
-/// Where things lie, as tools/weft_gdb.py reads them. What changes here changes there, and the number.
+/// The places of things, as tools/weft_gdb.py reads them. What changes here changes there, and the number.
 struct debugger_layout {
   static constexpr std::uint64_t number = 1;
 
@@ -43,7 +43,7 @@ base::process_lock& listing() {
 }  // namespace
 
 extern "C" {
-[[gnu::used]] debugger_entry* weft_fiber_workers = nullptr;  // of all schedulers; under `listing()`
+[[gnu::used]] debugger_entry* weft_fiber_workers = nullptr;  // workers of all schedulers; under `listing()`
 [[gnu::used]] extern const std::array<std::uint64_t, 10> weft_fiber_layout = debugger_layout::value();
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 door* free_doors = nullptr;
 
-// Of `free_doors`. Never destroyed, as schedulers may be static objects.
+// Guards `free_doors`. Never destroyed, as schedulers may be static objects.
 base::process_lock& free_doors_lock() {
   static base::process_lock& lock = *new base::process_lock;
   return lock;

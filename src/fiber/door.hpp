@@ -33,7 +33,7 @@ class basic_door {
     // [door.close] relaxed: a thread that enters later finds another number, and leaves.
     word_.fetch_sub(std::uint64_t{scheduler} << 32, std::memory_order_relaxed);
   }
-  /// Of a closed door: whether no thread that came before uses the worker any more.
+  /// Asked of a closed door: whether no thread that came before uses the worker any more.
   [[nodiscard]] bool is_empty() const noexcept {
     // [door.empty] acquire <- [door.leave]: what the thread did inside.
     return static_cast<std::uint32_t>(word_.load(std::memory_order_acquire)) == 0;
@@ -58,7 +58,7 @@ class basic_door {
 /// A door, and who is behind it while it is open.
 struct alignas(detail::cache_line_bytes) door : basic_door<> {
   worker* behind = nullptr;
-  door* next = nullptr;  // of the doors that no worker has
+  door* next = nullptr;  // next of the doors that no worker has
 };
 
 /// The door of one worker. **Threads**: one opens and closes it, any ask.

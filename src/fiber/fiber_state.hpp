@@ -56,8 +56,8 @@ struct fiber_state {
 
   worker* home = nullptr;         // whose stack it has
   std::uint32_t slot = 0;         // there: the index by which others know it
-  fiber_state* behind = nullptr;  // in an inbox
-  std::uint32_t next_slot = 0;    // where it moves to
+  fiber_state* behind = nullptr;  // next in an inbox
+  std::uint32_t next_slot = 0;    // its slot at the worker to which it moves
   fiber_state* lender = nullptr;  // whose slot it has at another worker, until it leaves: a stack that is free
   // Null until it ends, is joined or is detached. The later one of end and detach releases it, or else the
   // join.

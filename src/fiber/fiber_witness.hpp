@@ -25,7 +25,7 @@ class fiber_witness final : public base::witness {
   std::span<const std::unique_ptr<worker>> workers_;
   bool makes_progress_;
   std::vector<fibers::look> last_;
-  std::vector<bool> do_wait_;  // by worker, at the last look
+  std::vector<bool> do_wait_;  // index: worker; at the last look
   base::witness_entry entry_{*this};
 };
 

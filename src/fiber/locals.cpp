@@ -24,7 +24,7 @@ void locals::end() noexcept {
 }
 
 void*& local_pointer(std::uint64_t key, void (*at_end)(void*) noexcept) {
-  static thread_local locals of_thread;  // of the thread; a fiber has its own
+  static thread_local locals of_thread;  // variable of the thread; a fiber has its own
   const worker* const here = worker::here();
   fiber_state* const me = here == nullptr ? nullptr : here->running();
   return (me == nullptr ? of_thread : me->kept).value(key, at_end);

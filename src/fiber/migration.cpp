@@ -32,7 +32,7 @@ void migration::leave(fiber_state& me, worker& other) {
   to_ = &other.moves();
 }
 
-// By the worker that it left.
+// Called by the worker that it left.
 void migration::arrive(fiber_state& moved) noexcept {
   arriving_.put(moved);
   sleep_.wake_if_asleep();

@@ -14,14 +14,14 @@ namespace weft::fibers {
 /// The fibers that leave one worker and that come to it. **Threads**: the worker.
 class migration {
  public:
-  /// Of the worker with these slots, which sleeps so.
+  /// Belongs to the worker with these slots, which sleeps so.
   migration(slot_pool& mine, worker_sleep& sleep) noexcept : mine_{mine}, sleep_{sleep} {}
 
   /// `me`, the running fiber, leaves for `other`. It is suspended next, and then handed over; signals in between are
   /// dropped: the fiber tests its condition again when it resumes. **Errors**: out_of_memory where the other worker has
   /// no slot left.
   void leave(fiber_state& me, worker& other);
-  /// On the worker's own stack: hands the fiber over that was suspended after `leave`. False: none was.
+  /// Called on the worker's own stack: hands the fiber over that was suspended after `leave`. False: none was.
   bool hand_over() noexcept {
     if (leaving_ == nullptr) return false;
     to_->arrive(*std::exchange(leaving_, nullptr));
@@ -39,7 +39,7 @@ class migration {
   slot_pool& mine_;
   worker_sleep& sleep_;
   fiber_state* leaving_ = nullptr;
-  migration* to_ = nullptr;  // of `leaving_`
+  migration* to_ = nullptr;  // target of `leaving_`
   inbox arriving_;           // any worker puts
 };
 

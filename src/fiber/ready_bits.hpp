@@ -24,7 +24,7 @@ class basic_ready_bits {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  /// For slots below `capacity`, at most 2^24. **Errors**: std::bad_alloc.
+  /// Holds slots below `capacity`, at most 2^24. **Errors**: std::bad_alloc.
   explicit basic_ready_bits(std::uint32_t capacity) {
     std::uint32_t bits = capacity;
     for (level& each : levels_) {
@@ -44,7 +44,7 @@ class basic_ready_bits {
     if (needed > depth()) depth_.store(needed, std::memory_order_seq_cst);
   }
 
-  /// By the worker itself.
+  /// Called by the worker itself.
   void set_own(std::uint32_t slot) noexcept {
     levels_[0].own[slot / 64] |= std::uint64_t{1} << slot % 64;
     for (unsigned each = 1, end = depth(); each < end; ++each) {
@@ -53,7 +53,7 @@ class basic_ready_bits {
     }
   }
 
-  /// By any thread.
+  /// Called by any thread.
   void set(std::uint32_t slot) noexcept {
     for (unsigned each = 0, end = depth(); each < end; ++each, slot /= 64) {
       const std::uint64_t bit = std::uint64_t{1} << slot % 64;
@@ -86,7 +86,7 @@ class basic_ready_bits {
     lowest.taken &= lowest.taken - 1;
     return lowest.index * 64 + bit;
   }
-  /// Where nothing is left to take: takes the next word that has something. False: there is none.
+  /// Called when nothing is left to take: takes the next word that has something. False: there is none.
   [[nodiscard]] bool refill() noexcept {
     if (depth() > 1) return refill_by_hints();
     grab(levels_[0], 0, false);

@@ -13,10 +13,10 @@ namespace weft::fibers {
 /// **Threads**: the worker alone, unless a function says otherwise.
 class ready_queue {
  public:
-  /// After so many switches, at the end of a word of ready bits, progress is made.
+  /// The worker makes progress after so many switches, at the end of a word of ready bits.
   static constexpr unsigned switches_max = 64;
 
-  /// For slots below `capacity`. **Errors**: std::bad_alloc.
+  /// Holds slots below `capacity`. **Errors**: std::bad_alloc.
   explicit ready_queue(std::uint32_t capacity) : bits_{capacity}, slots_{capacity} {}
 
   [[nodiscard]] slot_table& slots() noexcept { return slots_; }
@@ -29,7 +29,7 @@ class ready_queue {
   }
   /// Makes the fiber in a slot ready.
   void set_own(std::uint32_t slot) noexcept { bits_.set_own(slot); }
-  /// The same by another thread, which then has to look whether the worker sleeps. **Threads**: any.
+  /// Called by another thread, which then has to look whether the worker sleeps. **Threads**: any.
   void set(std::uint32_t slot) noexcept { bits_.set(slot); }
 
   /// The next fiber whose bit was taken already; null: there is none.

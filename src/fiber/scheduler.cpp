@@ -141,7 +141,7 @@ constexpr const char* joined_in_callback =
   return true;
 }
 
-// After the fiber has ended.
+// Called after the fiber has ended.
 void take_end(fibers::fiber_state& joined) {
   WEFT_ASSERT(is_over(joined));
   const std::exception_ptr thrown = std::exchange(joined.thrown, nullptr);

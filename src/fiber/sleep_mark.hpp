@@ -29,7 +29,7 @@ class basic_sleep_mark {
     state_.store(awake, std::memory_order_relaxed);
   }
 
-  /// After something was set, or put, for this worker: whether it has to be woken.
+  /// Called after something was set, or put, for this worker: whether it has to be woken.
   [[nodiscard]] bool is_asleep() const noexcept {
     // [fiber.asleep] seq_cst <-> [fiber.sleep]: either this sees it, or the worker sees the new work.
     return state_.load(std::memory_order_seq_cst) != awake;

@@ -75,8 +75,8 @@ class slot_pool {
     // [fiber.begun] relaxed: the fiber that has made another one before it ended was seen to end.
     return begun_.load(std::memory_order_relaxed);
   }
-  /// After all have ended and the workers have stopped: waits for threads that are about to return from a join. Where a
-  /// `fiber` still refers to a stack here, it ends the process.
+  /// Called after all have ended and the workers have stopped: waits for threads that are about to return from a join.
+  /// Where a `fiber` still refers to a stack here, it ends the process.
   void expect_no_handles() noexcept;
 
  private:

@@ -17,7 +17,7 @@ namespace weft::fibers {
 /// time seats; any read.
 class slot_table {
  public:
-  /// For slots below `capacity`, all empty. **Errors**: std::bad_alloc.
+  /// Holds slots below `capacity`, all empty. **Errors**: std::bad_alloc.
   explicit slot_table(std::uint32_t capacity)
       : slots_{static_cast<std::atomic<fiber_state*>*>(detail::allocate_zeroed(bytes_of(capacity)))},
         capacity_{capacity} {
@@ -37,7 +37,7 @@ class slot_table {
     return static_cast<std::uint32_t>(location >> 32) - 1;
   }
 
-  /// By the worker, after a signal for the slot.
+  /// Called by the worker, after a signal for the slot.
   [[nodiscard]] fiber_state* signalled(std::uint32_t slot) const noexcept {
     // [fiber.seated] acquire <- [fiber.seat]: whose slot it is; a signal for a fiber that has left it may be late.
     return slots_[slot].load(std::memory_order_acquire);
@@ -63,7 +63,7 @@ class slot_table {
   }
 
   std::atomic<fiber_state*>* slots_;
-  std::uint64_t base_ = 0;  // of the locations here
+  std::uint64_t base_ = 0;  // added to the locations here
   std::uint32_t capacity_;
 };
 

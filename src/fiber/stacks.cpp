@@ -24,7 +24,7 @@ std::uint32_t guards_max() noexcept {
     try {
       std::ifstream file{"/proc/sys/vm/max_map_count"};
       if (std::uint64_t allowed = 0; file >> allowed) mappings = allowed;
-    } catch (...) {  // as if it could not be read
+    } catch (...) {  // treated as if it could not be read
     }
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(mappings, 1U << 30)) / part_for_guards /
            mappings_per_guard;

@@ -40,8 +40,8 @@ class stacks {
   static constexpr std::uint32_t slab_stacks = 256;
 
   std::size_t page_;
-  std::size_t bytes_;   // of a stack, whole pages
-  std::size_t stride_;  // from one to the next
+  std::size_t bytes_;   // size of a stack, whole pages
+  std::size_t stride_;  // distance from one to the next
   std::uint32_t guarded_;
   std::uint32_t guards_ = 0;
   std::vector<std::byte*> slabs_;

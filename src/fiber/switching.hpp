@@ -24,8 +24,8 @@ class switching {
 
   /// The running fiber: null on the worker's own stack.
   [[nodiscard]] fiber_state* running() const noexcept { return running_; }
-  /// On the worker's own stack: runs `first` and its successors until one goes back, has ended or has overrun its
-  /// stack.
+  /// Called on the worker's own stack: runs `first` and its successors until one goes back, has ended or has overrun
+  /// its stack.
   void run(fiber_state& first) noexcept {
     WEFT_ASSERT(running_ == nullptr && ended_ == nullptr);
     go<leaving::by_wait>(own_, own_exceptions_, first);
@@ -35,14 +35,14 @@ class switching {
   /// Whether a fiber was found out that has overrun its stack.
   [[nodiscard]] bool has_overrun() const noexcept { return has_overrun_; }
 
-  /// By a fiber: `to` runs. Nothing follows on the stack that is left, so that the switch keeps all that is needed
-  /// later.
+  /// Called by a fiber: `to` runs. Nothing follows on the stack that is left, so that the switch keeps all that is
+  /// needed later.
   template <leaving How>
   [[gnu::always_inline]] void go(fiber_state& from, fiber_state& to) noexcept {
     WEFT_ASSERT_CHECKED(&from == running_ && &from != &to);
     go<How>(from.registers, from.exceptions, to);
   }
-  /// By a fiber: the worker's own stack runs.
+  /// Called by a fiber: the worker's own stack runs.
   void go_back(fiber_state& from) noexcept {
     WEFT_ASSERT_CHECKED(&from == running_);
     running_ = nullptr;
@@ -50,7 +50,7 @@ class switching {
     *exceptions_ = own_exceptions_;
     from.registers.switch_to(own_);
   }
-  /// By a fiber that has ended.
+  /// Called by a fiber that has ended.
   [[noreturn]] void end(fiber_state& me) noexcept {
     WEFT_ASSERT(&me == running_);
     check_stack(me);
@@ -60,8 +60,8 @@ class switching {
     me.registers.end_for(own_);
   }
 
-  /// By a fiber: where it has overrun its stack, that ends the process. The error is printed on the worker's own stack:
-  /// this one has no room for it.
+  /// Called by a fiber: where it has overrun its stack, that ends the process. The error is printed on the worker's own
+  /// stack: this one has no room for it.
   [[gnu::always_inline]] static void check_stack(fiber_state& fiber) noexcept {
     const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
     if (here - fiber.stack.bottom >= least_left && fiber.mark == fiber_state::whole) [[likely]]
@@ -90,7 +90,7 @@ class switching {
   fiber_state* running_ = nullptr;
   bool has_overrun_ = false;
   fiber_state* ended_ = nullptr;
-  exception_globals* exceptions_ = nullptr;  // of the thread
+  exception_globals* exceptions_ = nullptr;  // variable of the thread
   context own_;
   exception_globals own_exceptions_;
 };

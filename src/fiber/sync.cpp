@@ -45,7 +45,7 @@ waiting_node* take_all(waiting_line& from) noexcept {
   return std::exchange(from, {}).first;
 }
 
-// After a limit of its wait was reached. False: the event of `which` has come, or will.
+// Called after a limit of its wait was reached. False: the event of `which` has come, or will.
 bool withdraw(waiting_line& from, waiting_node& which) noexcept {
   if (!which.is_in_line) return false;
   remove(from, which);
@@ -54,7 +54,7 @@ bool withdraw(waiting_line& from, waiting_node& which) noexcept {
 
 void wake_all(waiting_node* first) noexcept {
   while (first != nullptr) {
-    waiting_node* const next = first->behind;  // after the next line the node may be destroyed
+    waiting_node* const next = first->behind;  // the node may be destroyed after the next line
     first->waiter.come();
     first = next;
   }

@@ -15,8 +15,8 @@
 namespace weft::fibers {
 namespace {
 
-constexpr int looks_per_patience = 8;  // in the time after which the report is written
-constexpr std::size_t kinds_max = 16;  // of waits that have a line of their own
+constexpr int looks_per_patience = 8;  // looks in the time after which the report is written
+constexpr std::size_t kinds_max = 16;  // kinds of waits that have a line of their own
 
 double in_seconds(std::chrono::milliseconds time) noexcept { return std::chrono::duration<double>(time).count(); }
 

@@ -21,7 +21,7 @@ namespace weft::fibers {
 
 /// The waits of fibers in words; equal waits are counted.
 struct told_waits {
-  std::uint64_t count = 0;  // of fibers
+  std::uint64_t count = 0;  // number of fibers
   bool has_peers = false;   // some wait for messages
   std::string text;
 };
@@ -31,7 +31,7 @@ struct told_waits {
 /// Whether a thread of this process sleeps in the system now.
 [[nodiscard]] bool is_asleep(pid_t thread) noexcept;
 
-/// Of a worker whose thread sleeps inside a fiber.
+/// The sleep of a worker's thread inside a fiber.
 inline constexpr const char* words_of_hold =
     "its thread sleeps: that fiber waits in the system, as for a std::mutex that a suspended fiber holds, and stops "
     "all others; use fiber_mutex and blocking_device";

@@ -12,7 +12,7 @@ void work_stealing::offer(fiber_state& made) noexcept {
   call_another();
 }
 
-// For a fiber that any worker may begin: wakes one more that sleeps and has room. False: there is none.
+// Called for a fiber that any worker may begin: wakes one more that sleeps and has room. False: there is none.
 bool work_stealing::call_another() noexcept {
   for (std::size_t i = 0; i < all_.size(); ++i) {
     worker& each = *all_[(index_ + i) % all_.size()];
@@ -41,8 +41,8 @@ bool work_stealing::is_one_offered() const noexcept {
 
 bool work_stealing::begin_offered(bool has_others) noexcept {
   bool has_begun = false;
-  // As many as are run between two looks, so that fibers that run already keep their share; but while other workers
-  // sleep, each begins one.
+  // Begins as many fibers as run between two looks, so that fibers that run already keep their part; but while other
+  // workers sleep, each begins one.
   for (unsigned count = 0; count < ready_queue::switches_max && begin_one_of(*this); ++count) {
     has_begun = true;
     if (call_another_for_rest()) return true;

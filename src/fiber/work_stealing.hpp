@@ -27,15 +27,15 @@ class work_stealing {
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return all_; }
   [[nodiscard]] bool is_on() const noexcept { return steals_; }
 
-  /// Where workers steal: a fiber to begin here, or at the first worker that has nothing to do. **Threads**: any.
+  /// Puts, if workers steal, a fiber to begin here, or at the first worker that has nothing to do. **Threads**: any.
   void offer(fiber_state& made) noexcept;
   /// Whether this worker may begin a fiber that is offered.
   [[nodiscard]] bool is_one_offered() const noexcept;
   /// Begins fibers that are offered here; one of another worker's if there is none and the worker `has_others` not.
   /// **Returns**: whether it has begun one.
   bool begin_offered(bool has_others) noexcept;
-  /// By a worker that has begun a fiber, or that runs others first: a sleeping worker may begin a fiber that is still
-  /// offered. False: nothing is, or none sleeps.
+  /// Called by a worker that has begun a fiber, or that runs others first: a sleeping worker may begin a fiber that is
+  /// still offered. False: nothing is, or none sleeps.
   bool call_another_for_rest() noexcept;
 
  private:

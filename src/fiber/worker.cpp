@@ -18,7 +18,7 @@
 namespace weft::fibers {
 namespace {
 
-thread_local constinit worker* this_worker = nullptr;  // of the thread
+thread_local constinit worker* this_worker = nullptr;  // variable of the thread
 
 // Once they are taken along, no words are there.
 [[gnu::noinline]] void suspend_with_words(worker& here, const base::wait_note& note) noexcept {
@@ -211,9 +211,9 @@ void worker::run() noexcept {
   this_worker = nullptr;
 }
 
-// In a child whose one thread is this worker's: it may run its fiber to the end of a fork's work, but no other fiber,
-// as the parent runs all of them. At its next switch that fiber is found out like one that has overrun its stack, so
-// that switches need no check more.
+// Prepares a child whose one thread is this worker's: it may run its fiber to the end of a fork's work, but no other
+// fiber, as the parent runs all of them. At its next switch that fiber is found out like one that has overrun its
+// stack, so that switches need no check more.
 void worker::become_copy() noexcept {
   if (this_worker != this) return;
   sleep_.stop_copy();
@@ -233,7 +233,7 @@ void worker::resume(void* which) noexcept {
 void weft::fiber_ref::signal() const noexcept {
   fibers::worker* const here = fibers::this_worker;
   if (here != nullptr && here->door().scheduler() == scheduler_) [[likely]] {
-    home_->behind->make_ready(slot_);  // of the caller's scheduler, which waits for the caller
+    home_->behind->make_ready(slot_);  // a worker of the caller's scheduler, which waits for the caller
   } else if (home_ != nullptr) {
     if (!home_->try_enter(scheduler_)) return;
     home_->behind->make_ready(slot_);

@@ -40,7 +40,7 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   [[nodiscard]] bool is_copy() const noexcept { return copy_.is_copy(); }
   /// The worker whose thread this is, or null.
   [[nodiscard]] static worker* here() noexcept;
-  /// By which references to its fibers find it.
+  /// The number by which references to its fibers find it.
   [[nodiscard]] const door_owner& door() const noexcept { return door_; }
   /// The running fiber: null in its own context, between fibers, and in handlers that it runs then.
   [[nodiscard]] fiber_state* running() const noexcept { return switching_.running(); }
@@ -59,13 +59,13 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   /// A fiber that was made here begins: here, or at the first worker that has nothing to do where those steal and
   /// `may_go`. **Threads**: any.
   void start(fiber_state& made, bool may_go) noexcept;
-  /// By a fiber of this worker: it continues at another. **Errors**: invalid_argument; out_of_memory where that has no
-  /// slot left.
+  /// Called by a fiber of this worker: it continues at another. **Errors**: invalid_argument; out_of_memory where that
+  /// has no slot left.
   void move_running_to(std::uint32_t index);
   /// Makes the fiber in `slot` ready. The worker has to exist until this returns: a thread that isn't one of its
   /// scheduler has entered its door, or the fiber waits for the thread to return. **Threads**: any.
   void make_ready(std::uint32_t slot) noexcept;
-  /// By a fiber of this worker.
+  /// Called by a fiber of this worker.
   void suspend_running_for(const base::wait_note& note) noexcept;
   /// `suspend_running_for` of a fiber that is ready at once. It has no words (base/of_fiber.hpp), or has taken them
   /// along.
@@ -87,11 +87,11 @@ class alignas(detail::cache_line_bytes) worker final : private suspender, privat
   [[nodiscard]] bool has_guests() const noexcept { return moves_.has_arrivals() || stealing_.is_one_offered(); }
   void finish(fiber_state& ended) noexcept;
 
-  // Of the thread itself.
+  // Fields of the thread itself.
   ready_queue ready_;
   switching switching_;
   activity done_;
-  // Of all threads.
+  // Fields of all threads.
   worker_sleep sleep_;
   slot_pool slots_;
   work_stealing stealing_{slots_};

@@ -36,7 +36,7 @@ bool worker_sleep::is_rest_due(bool has_progressed, std::uint64_t moves, bool is
     rounds_of_polls_ = 0;
     return false;
   }
-  // In the middle of a round, fibers that are ready have not looked yet.
+  // Not in the middle of a round: fibers that are ready have not looked yet.
   return is_round_over && ++rounds_of_polls_ >= rounds_before_rest;
 }
 

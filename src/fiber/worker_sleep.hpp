@@ -24,7 +24,7 @@ class worker_sleep {
 
   /// Wakes the worker for good.
   void stop() noexcept;
-  /// The same in a child of fork(), which has one thread.
+  /// Called in a child of fork(), which has one thread.
   void stop_copy() noexcept { stops_.store(true, std::memory_order_relaxed); }  // [own] the process has one thread
   [[nodiscard]] bool is_stopped() const noexcept {
     // [fiber.stops] acquire <- [fiber.stop]: nothing but the wish itself.
@@ -32,14 +32,14 @@ class worker_sleep {
   }
 
   [[nodiscard]] bool is_asleep() const noexcept { return mark_.is_asleep(); }
-  /// After something was set, or put, for the worker.
+  /// Called after something was set, or put, for the worker.
   void wake_if_asleep() noexcept {
     if (!mark_.is_asleep()) [[likely]]
       return;
     static_cast<void>(mark_.try_call());
     wake();
   }
-  /// For something that any worker may take. False: it is awake, or another thread has called it.
+  /// Wakes it for something that any worker may take. False: it is awake, or another thread has called it.
   [[nodiscard]] bool try_wake() noexcept {
     if (!mark_.try_call()) return false;
     wake();
@@ -68,7 +68,7 @@ class worker_sleep {
     mark_.wake_up();
   }
 
-  /// Where all fibers that are ready look again and again for something that has not happened, as in `device::wait`,
+  /// If all fibers that are ready look again and again for something that has not happened, as in `device::wait`,
   /// the thread sleeps after a while, until something moves; but not long, as their conditions may change without a
   /// signal. Whether that is due, after a call of progress: `moves` is what the fibers have done so far.
   [[nodiscard]] bool is_rest_due(bool has_progressed, std::uint64_t moves, bool is_round_over) noexcept;
@@ -100,16 +100,16 @@ class worker_sleep {
   void sleep_at_word(std::uint32_t before) noexcept;
   void wake() noexcept;
 
-  // Of the worker.
+  // Fields of the worker.
   device* device_;
-  unsigned rounds_of_polls_ = 0;  // of polls alone
-  std::uint64_t last_moves_ = 0;  // at the end of the last round
+  unsigned rounds_of_polls_ = 0;  // rounds of polls alone
+  std::uint64_t last_moves_ = 0;  // moves at the end of the last round
 
-  // Of all threads.
+  // Fields of all threads.
   alignas(detail::cache_line_bytes) basic_sleep_mark<> mark_;
   std::atomic<bool> stops_{false};
-  std::atomic<std::uint32_t> woken_{0};  // where there is no device to wait by
-  std::optional<counter> alarm_;         // where there is
+  std::atomic<std::uint32_t> woken_{0};  // used where there is no device to wait by
+  std::optional<counter> alarm_;         // used where there is a device
 };
 
 }  // namespace weft::fibers

@@ -63,7 +63,7 @@ class end_signals {
   }
 
  private:
-  retry_entry* taken_ = nullptr;  // from the free ones
+  retry_entry* taken_ = nullptr;  // taken from the free ones
   std::shared_ptr<shared_by_ends> shared_ = std::make_shared<shared_by_ends>();
 };
 

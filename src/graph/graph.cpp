@@ -63,7 +63,7 @@ class ready_parts {
   }
 
  private:
-  static thread_local constinit ready_parts* current;  // of the thread: no fiber is suspended inside a node
+  static thread_local constinit ready_parts* current;  // variable of the thread: no fiber is suspended inside a node
 
   graph_part* first_ = nullptr;
   graph_part** end_ = &first_;
@@ -154,7 +154,7 @@ void graph_state::add_edge(graph_node before, graph_node after) {
   }
   first.successors_.push_back(after.number);
   ++second.predecessors_;
-  // By one thread at a time, before it starts the graph.
+  // Called by one thread at a time, before it starts the graph.
   if (before.number > after.number || edges_.load(std::memory_order_relaxed) != known_edges::all_lead_on)  // [own]
     edges_.store(known_edges::unknown, std::memory_order_relaxed);                                         // [own]
 }
@@ -225,7 +225,7 @@ void graph_state::release_held(errc refused) noexcept {
     ready_parts::run(end_);
     return;
   }
-  // From here on the graph may end, and be destroyed.
+  // The graph may end, and be destroyed, from here on.
   ready_parts::run([&](ready_parts& list) {
     for (graph_part& part : parts_) {
       if (part.predecessors_ == 0) list.add(part);
@@ -321,7 +321,7 @@ bool graph_state::fire_graph(graph_part& part) noexcept {
   return false;
 }
 
-// From here on the graph may be started again, and from the signal on destroyed. If the completion object is full, the
+// The graph may be started again from here on, and from the signal on destroyed. If the completion object is full, the
 // signal waits without the graph, at the default device, which lives as long as the runtime.
 void graph_state::fire_end() noexcept {
   if (end_.function_) end_.function_();

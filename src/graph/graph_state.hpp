@@ -45,27 +45,27 @@ class graph_part final : public completion, public retry_entry {
   friend class graph_state;
   friend class ready_parts;
 
-  graph_part* next_ready_ = nullptr;  // in the list of parts that are ready
+  graph_part* next_ready_ = nullptr;  // next in the list of parts that are ready
   graph_state* whole_;
   kind kind_;
-  std::function<void()> function_;  // of the end: may be empty
+  std::function<void()> function_;  // function of the end: may be empty
   std::function<status(completion&)> post_;
   std::shared_ptr<graph_state> inner_;
   std::vector<std::uint32_t> successors_;
   std::uint32_t predecessors_ = 0;
 
-  // Of a run.
+  // State of a run.
   std::atomic<std::uint32_t> awaited_{0};  // predecessors that are not complete
-  std::atomic<std::uint32_t> halves_{0};   // of a post that is under way: its return and its signal
+  std::atomic<std::uint32_t> halves_{0};   // halves of a post that is under way: its return and its signal
   std::atomic<bool> has_failed_{false};    // or was skipped
   std::atomic<bool> is_skipped_{false};    // a node before it has failed or was skipped
-  std::atomic<std::uint64_t> ticket_{0};   // of its operation, or of one that is complete
+  std::atomic<std::uint64_t> ticket_{0};   // ticket of its operation, or of one that is complete
   std::optional<completion_record> record_;
 };
 
 /// What is known of the edges of a graph.
 enum class known_edges : std::uint8_t {
-  all_lead_on,  // to nodes that were added later, so that they make no circle
+  all_lead_on,  // edges lead to nodes that were added later, so that they make no circle
   unknown,      // an edge was added since `order`
   no_circle,
 };
@@ -141,7 +141,7 @@ class graph_state {
   [[nodiscard]] device_state& state_of_device() const noexcept;
   void reset() noexcept;
 
-  // Of one part that is ready. The run may end meanwhile. True: the part has not to be tried again.
+  // Starts one part that is ready. The run may end meanwhile. True: the part has not to be tried again.
   bool fire(graph_part& part) noexcept;
   bool fire_post(graph_part& part) noexcept;
   bool fire_graph(graph_part& part) noexcept;
@@ -165,7 +165,7 @@ class graph_state {
   std::atomic<known_edges> edges_{known_edges::all_lead_on};
   end_signals ends_;
 
-  // Of a run.
+  // State of a run.
   std::atomic<bool> running_{false};
   std::atomic<std::uint32_t> left_{0};
   std::atomic<bool> is_abandoned_{false};

@@ -64,7 +64,7 @@ class endpoint {
   /// without a virtual call; else null. If the route has no ring yet, `try_send_inline` finds it.
   [[nodiscard]] virtual const route* route_to(std::uint32_t peer) const noexcept = 0;
 
-  /// Also polls the arrivals of slot `slot`, whose device was destroyed, from now until `release`.
+  /// Polls also the arrivals of slot `slot`, whose device was destroyed, from now until `release`.
   virtual void adopt(std::uint32_t slot) noexcept = 0;
   virtual void release(std::uint32_t slot) noexcept = 0;
 };

@@ -30,7 +30,7 @@ inline constexpr std::size_t copy_pieces_max = 64;
 
 /// A copy in this process: `to` and `from` have as many bytes.
 inline void copy_here(memory_pieces to, memory_pieces from) noexcept {
-  std::uint64_t written = 0;  // of the first piece of `to`
+  std::uint64_t written = 0;  // bytes written of the first piece of `to`
   std::uint64_t read = 0;
   while (!to.empty() && !from.empty()) {
     const std::uint64_t bytes = std::min(to.front().bytes - written, from.front().bytes - read);

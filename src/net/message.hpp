@@ -14,7 +14,7 @@ struct header {
   std::uint32_t kind = 0;      // which protocol step this is (core/message/wire.hpp); 16 bits travel
   std::uint32_t id = 0;        // remote completion, later matching engine
   std::uint32_t sequence = 0;  // number within (source, engine) for ordered engines; 0 elsewhere
-  std::uint32_t note = 0;      // for the sender: does not travel; `on_lost` gets it if the message is lost
+  std::uint32_t note = 0;      // the sender's: does not travel; `on_lost` gets it if the message is lost
   std::uint64_t tag = 0;
 };
 

@@ -12,7 +12,7 @@
 
 namespace weft::net {
 
-/// Where arrivals go: any class with
+/// The target of arrivals: any class with
 ///   bool on_message(const arrival& message) noexcept;
 /// True: consumed; the sink now has to release a payload that has an owner. False: no room; the transport keeps the
 /// message, and all that came after it from the same device of that peer, for a later poll. The class is a parameter of
@@ -38,7 +38,7 @@ concept has_fast_take_packet = base::has_fast_paths && requires(Sink& sink, cons
 
 /// A kind of messages of one word that a sink takes in a loop without function calls.
 struct word_kind {
-  std::uint32_t kind;  // in their headers
+  std::uint32_t kind;  // kind in their headers
   bool takes_long;     // the transport should prefetch the next cell meanwhile
 };
 

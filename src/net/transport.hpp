@@ -37,15 +37,15 @@ struct ended_peer {
   bool in_order = false;  // it has destroyed its runtime; if not, its process ended in the middle
 };
 
-/// Of a transport whose ranks map memory of each other.
+/// The part of a transport whose ranks map memory of each other.
 class memory_sharing {
  public:
   /// Memory for `packet_count` packets that peers can read.
   [[nodiscard]] virtual std::byte* packet_memory() noexcept = 0;
   /// Puts packets that peers have returned back into the pool; returns how many. **Threads**: any.
   virtual unsigned reclaim_packets() noexcept = 0;
-  /// Where this rank has mapped the memory that `rank`, which may be itself, shares with its peers: at first
-  /// `shared_bytes` zeroes. Null where it can't be mapped.
+  /// The address at which this rank has mapped the memory that `rank`, which may be itself, shares with its peers: at
+  /// first `shared_bytes` zeroes. Null where it can't be mapped.
   [[nodiscard]] virtual std::byte* shared_memory(std::uint32_t rank) noexcept = 0;
   [[nodiscard]] virtual std::size_t shared_bytes() const noexcept = 0;
   /// This rank's sleep words, in memory that its peers map.

@@ -43,7 +43,7 @@ struct available_transport {
   std::vector<std::string> found;
 };
 
-/// For people (transports.cpp). It may ask the system for a while.
+/// Text for people (transports.cpp). It may ask the system for a while.
 [[nodiscard]] std::vector<available_transport> available_transports();
 
 }  // namespace weft::net

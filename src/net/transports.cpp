@@ -64,7 +64,7 @@ std::vector<available_transport> available_transports() {
 
 std::vector<std::unique_ptr<transport>> make_transports(const transport_context& context) {
   std::vector<std::unique_ptr<transport>> out;
-  // Before anything is shared: a peer may be using the memory of a rank that ends because of its settings.
+  // Done before anything is shared: a peer may be using the memory of a rank that ends because of its settings.
   check_settings(context.settings);
   for (const listed_transport& wanted : listed_transports(context.settings)) {
     // Making a transport is collective: `reaches_all` has the same answer at all ranks.

@@ -50,7 +50,7 @@ template <class Sink>
   return out;
 }
 
-/// The same; `transport` may also be the simulation of a transport of the table.
+/// Opens it as well if `transport` is the simulation of a transport of the table.
 template <class Sink>
 [[nodiscard]] std::unique_ptr<endpoint<Sink>> open_endpoint(transport& transport, std::uint32_t slot, bool shared,
                                                             std::uint32_t cells = 0) {

@@ -31,7 +31,7 @@ void check_buffer(const char* call, std::uint32_t peer, runtime_state& state, co
   };
   if (!bytes.each_buffer(look)) refuse_memory(call, peer, found);
 }
-/// The same, and that rank `peer` exists.
+/// Checks also that rank `peer` exists.
 template <class Buffer>
 void check_buffer_and_rank(const char* call, std::uint32_t peer, runtime_state& state, const payload<Buffer>& bytes) {
   if (peer >= state.size()) [[unlikely]]

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-std::atomic<detail::communicator_description> library{nullptr};  // of MPI; null: there is none
+std::atomic<detail::communicator_description> library{nullptr};  // MPI's own; null: there is none
 
 [[noreturn]] void refuse(errc code, const char* why) {
   throw error{code, std::string{"describe_communicator: "} + why};

@@ -67,7 +67,7 @@ core::receive_request request_of(core::runtime_state& state, const char* call, s
           .allow_retry = true};
 }
 
-// Of a receive whose message is looked for.
+// Options of a receive whose message is looked for.
 core::receive_request probe_request(core::runtime_state& state, const char* call, std::uint32_t peer,
                                     const probe_options& options) {
   const core::receive_request out = request_of(state, call, peer, options);

@@ -27,7 +27,7 @@ class device_counts {
  public:
   explicit device_counts(bool shared) noexcept : shared_{shared} {}
 
-  // By the thread that posts.
+  // Called by the thread that posts.
 
   [[gnu::always_inline]] void posted(operation opcode, std::uint64_t bytes) noexcept {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
@@ -52,7 +52,7 @@ class device_counts {
   }
   [[gnu::cold, gnu::noinline]] void found_busy() noexcept { add_shared(of_this_thread().busy, 1); }
 
-  // By the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
+  // Called by the thread that moved the last of an operation's bytes: it posts, or is inside the device's gate.
 
   /// The `bytes` bytes of an operation of kind `opcode` were moved by path `taken`.
   void went(path taken, operation opcode, std::uint64_t bytes) noexcept {
@@ -140,7 +140,7 @@ class device_counts {
     add_shared(others_.kinds[index_of(opcode)].operations, 1);
     add_shared(others_.kinds[index_of(opcode)].bytes, bytes);
   }
-  // For rare events: added to as if other threads wrote there, too.
+  // Counts rare events: added to as if other threads wrote there, too.
   [[nodiscard]] lane& of_this_thread() noexcept {
     const std::uint32_t slot = shared_ ? detail::cached_thread_slot : 0;
     return slot < lanes_.size() ? lanes_[slot] : others_;

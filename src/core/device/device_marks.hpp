@@ -24,7 +24,7 @@ class device_marks {
   [[nodiscard]] bool is_unasked_rank(std::uint32_t peer) const noexcept {
     return peer < unasked_ranks_.load(std::memory_order_relaxed);  // [hint] see look_at_addresses
   }
-  /// The same, and the device is one thread's own.
+  /// Whether, besides, the device is one thread's own.
   [[nodiscard]] bool is_simple_rank(std::uint32_t peer) const noexcept {
     return peer < simple_ranks_.load(std::memory_order_relaxed);  // [hint] see look_at_addresses
   }

@@ -51,7 +51,7 @@ class endpoints {
     }
     return arrived;
   }
-  /// The same until one has moved something.
+  /// Polls them until one has moved something.
   [[nodiscard]] [[gnu::always_inline]] unsigned poll_until_busy(message_sink& into) noexcept {
     for (endpoint*& other : idle_) {
       const unsigned arrived = other->poll(into, arrivals_per_peer);
@@ -68,7 +68,7 @@ class endpoints {
     return arrived;
   }
 
-  /// From now on they also poll the arrivals of slot `slot`, whose device was destroyed.
+  /// Lets them also poll the arrivals of slot `slot`, whose device was destroyed.
   void adopt(std::uint32_t slot) noexcept {
     for (const auto& each : all_) each->adopt(slot);
   }

@@ -39,7 +39,7 @@ class full_targets {
   }
 
  private:
-  static constexpr std::uint64_t none = 0;  // of a kind that no message has
+  static constexpr std::uint64_t none = 0;  // a kind that no message has
   std::array<std::atomic<std::uint64_t>, 8> kept_{};
 };
 

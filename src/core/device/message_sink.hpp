@@ -46,7 +46,7 @@ class message_sink {
   /// The message with this header to `peer` will never arrive (lost_message.cpp).
   void on_lost(std::uint32_t peer, const net::header& header, const char* cause) noexcept;
 
-  /// As `on_message`, for a message that was kept before.
+  /// Does what `on_message` does, for a message that was kept before.
   [[nodiscard]] bool on_kept_message(const net::arrival& message) noexcept;
   [[nodiscard]] bool is_redelivering() const noexcept { return redelivering_; }
   /// Whether a message had no room at its target since the last call.

@@ -61,7 +61,7 @@ class other_devices {
   quiet_calls quiet_;
   std::uint32_t random_;
   std::atomic<bool> choosing_{false};        // a thread is choosing another device to poll
-  std::unique_ptr<poll_schedule> schedule_;  // where the policy is adaptive
+  std::unique_ptr<poll_schedule> schedule_;  // null unless the policy is adaptive
 };
 
 }  // namespace weft::core

@@ -33,7 +33,7 @@ class own_receives {
   own_receives& operator=(const own_receives&) = delete;
 
   [[nodiscard]] bool has_some() const noexcept { return count_ != 0; }
-  /// From now on it has none. In a child of fork().
+  /// Leaves it none. Called in a child of fork().
   void close_for_ever() noexcept { count_ = room_ = 0; }
   /// Requires `has_some()`.
   [[nodiscard]] [[gnu::always_inline]] operation_state& take() noexcept {

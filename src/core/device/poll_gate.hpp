@@ -47,7 +47,7 @@ class basic_gate_word {
   using entrant = const void*;
   static constexpr entrant nobody = nullptr;
 
-  /// From now on no thread enters, and none is waited for. **Threads**: the only one of the process.
+  /// Lets no thread enter any more, and waits for none. **Threads**: the only one of the process.
   void close_for_ever() noexcept {
     // [gate.close] relaxed: the process has one thread.
     heir_.store(&heir_, std::memory_order_relaxed);  // so `leave` closes the gate again
@@ -69,7 +69,7 @@ class basic_gate_word {
     return inside_.load(std::memory_order_relaxed) == nobody;
   }
 
-  /// For a gate that no other thread ever enters.
+  /// Enters a gate that no other thread ever enters.
   void enter_alone(entrant me) noexcept {
     // [gate.own_enter] relaxed: the fence of the thread that waits for this gate orders it before all that follows.
     inside_.store(me, std::memory_order_relaxed);
@@ -166,7 +166,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
     word_.leave();
   }
 
-  /// In a child of fork(), whose parent polls.
+  /// Called in a child of fork(), whose parent polls.
   void close_for_ever() noexcept { word_.close_for_ever(); }
   [[nodiscard]] bool is_closed() const noexcept { return word_.is_closed(); }
 
@@ -174,7 +174,7 @@ class alignas(detail::cache_line_bytes) poll_gate {
   /// the gate over. A thread that is inside already must not call it.
   class scoped_entry {
    public:
-    /// Of no gate yet.
+    /// Holds no gate yet.
     scoped_entry() noexcept = default;
     explicit scoped_entry(poll_gate& gate) noexcept { take(gate); }
     scoped_entry(const scoped_entry&) = delete;

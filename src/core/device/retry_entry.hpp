@@ -23,7 +23,7 @@ class retry_entry {
   /// The runtime ends, and the entry is tried no more.
   virtual void drop() noexcept {}
 
-  retry_entry* behind = nullptr;  // in the list
+  retry_entry* behind = nullptr;  // next in the list
 
  protected:
   ~retry_entry() = default;

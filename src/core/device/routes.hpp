@@ -89,7 +89,7 @@ class routes {
     find(peer);
   }
 
-  /// In a child of fork(): every message takes `refusing`. **Threads**: the only one of the process.
+  /// Makes every message take `refusing`, in a child of fork(). **Threads**: the only one of the process.
   void become_copy(endpoint& refusing) noexcept {
     for (endpoint*& each : endpoint_of_) each = &refusing;
     // [device.no_route] relaxed: the process has one thread.
@@ -104,7 +104,7 @@ class routes {
 
   std::uint32_t rank_count_;
   std::uint32_t own_rank_;
-  // By rank.
+  // Index: rank.
   std::vector<std::atomic<const net::route*>> known_;  // null where there is none to use, and while replies wait
   std::vector<endpoint*> endpoint_of_;
   std::vector<std::atomic<std::uint32_t>> waiting_replies_;

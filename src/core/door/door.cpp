@@ -28,7 +28,7 @@ engine_ref engine_of_groups(runtime_state& runtime) {
   runtime.refuse_copies();
   engine_state& engine = runtime.matching().engines().of_groups(runtime.size(), runtime);
   runtime.matching().kept().registered(engine.id, true);
-  runtime.parking().wake_everybody();  // to deliver messages that have come for it already
+  runtime.parking().wake_everybody();  // delivers messages that have come for it already
   return {engine.id, engine};
 }
 std::string_view algorithms_of_groups(const runtime_state& runtime) noexcept { return runtime.job().settings().coll; }

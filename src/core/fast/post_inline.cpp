@@ -136,7 +136,7 @@ net::header send_under(match_policy policy, std::uint64_t tag,
   return status::done();
 }
 
-// In an ordered engine: one compare-and-exchange more, for the number, which is taken once the ring has room.
+// An ordered engine costs one compare-and-exchange more, for the number, which is taken once the ring has room.
 [[gnu::noinline]] status post_send_in_order(core::device_state& dev, detail::message_target to,
                                             core::engine_state& engine, detail::ordinary_bytes bytes,
                                             const detail::rest_of_send& rest) {

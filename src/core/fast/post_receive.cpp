@@ -34,7 +34,7 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
   return receive.key = make_match_key(engine.id, from.policy(), from.peer(), tag);
 }
 
-// Before this returns, the operation may be complete and in use for another receive.
+// The operation may be complete before this returns, and in use for another receive.
 [[gnu::always_inline]] inline status match_or_insert(device_state& dev, operation_state& receive,
                                                      matching_table::half_done rest) noexcept {
   completion& local = *receive.owed.target;
@@ -56,7 +56,7 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
   return status::posted(ticket);
 }
 
-// For a device that keeps no receives, or has none now.
+// Serves a device that keeps no receives, or has none now.
 [[gnu::noinline]] status post_receive_slow(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
                                            completion& local, std::uint64_t tag, void* context,
                                            engine_state& engine) noexcept {
@@ -146,7 +146,7 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
          engine.kind == engine_kind::ordered && from.policy() == match_policy::rank_tag;
 }
 
-// For a device that keeps no receives, or has none now.
+// Serves a device that keeps no receives, or has none now.
 [[gnu::noinline]] status post_in_order_slow(device_state& dev, detail::message_source from,
                                             detail::ordinary_buffer into, completion& local, std::uint64_t tag,
                                             void* context, engine_state& engine) {

@@ -17,7 +17,7 @@ namespace {
 
 using net::word_bytes;
 
-// Where the bytes are mapped here. Null: the general twin has to do it, or to report an error.
+// The address at which the bytes are mapped here. Null: the general twin has to do it, or to report an error.
 [[gnu::always_inline]] inline std::byte* mapped_here(core::device_state& dev, std::uint32_t peer,
                                                      const remote_buffer& target, std::size_t bytes) {
   if constexpr (!base::has_fast_paths) return nullptr;

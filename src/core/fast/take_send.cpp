@@ -30,7 +30,7 @@ namespace weft::core::fast {
   raw.location = detail::payload_location::borrowed;
   raw.tag = tag;
   raw.refer({receive.receiving.into.address_of_piece(), bytes, nullptr, &call, bytes});
-  const base::callback_scope resumes_fiber;  // by a scheduler of another library, perhaps
+  const base::callback_scope resumes_fiber;  // perhaps by a scheduler of another library
   promise::begin(object);
   dev.own_receives().put(receive);
   call.end.come();

@@ -19,7 +19,7 @@ namespace fast {
 [[nodiscard]] bool take_send(device_state& dev, std::uint32_t source, match_policy policy, std::uint64_t tag,
                              const std::byte* payload, std::uint32_t bytes) noexcept;
 
-/// The same for any other engine, which it looks up.
+/// Matches in any other engine, which it looks up.
 [[nodiscard]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
                                        const std::byte* payload, std::uint32_t bytes) noexcept;
 
@@ -38,9 +38,9 @@ namespace fast {
 [[nodiscard]] const completion* end_call(device_state& dev, operation_state& receive, std::uint32_t source,
                                          std::uint64_t tag, std::uint32_t bytes) noexcept;
 
-/// For a receive into one piece: signals its completion object if it is a counter, a queue with room, one that takes
-/// receives by a function, or a blocking device's, without building a record first. Answers that object; null: nothing
-/// has happened.
+/// Completes a receive into one piece: signals its completion object if it is a counter, a queue with room, one that
+/// takes receives by a function, or a blocking device's, without building a record first. Answers that object; null:
+/// nothing has happened.
 [[gnu::always_inline]] inline const completion* signal_receive(device_state& dev, operation_state& receive,
                                                                std::uint32_t source, std::uint64_t tag,
                                                                std::uint32_t bytes) noexcept {
@@ -65,7 +65,7 @@ namespace fast {
     slot.put(0, head);
     slot.put(1, tag);
     slot.put(2, reinterpret_cast<std::uintptr_t>(
-                    receive.receiving.into.address_of_piece()));  // from here on a raw_record::reference
+                    receive.receiving.into.address_of_piece()));  // is a raw_record::reference from here on
     slot.put(3, bytes);
     slot.put(4, 0);
     slot.put(5, reinterpret_cast<std::uintptr_t>(receive.owed.context));

@@ -62,10 +62,10 @@ struct engine_state {
   bool receiver_first;
   const runtime_state* home;
   const runtime_state* home_of_simple;  // `home` where the kind is `by_policy`, else null: one comparison tells both
-  base::said_once told_of_kind;         // for the warning that a peer's engine of this id is of another kind
+  base::said_once told_of_kind;         // warns that a peer's engine of this id is of another kind
   match_key_function make_key;
   std::unique_ptr<ordered_matching> ordered;  // null: the engine uses the runtime's matching table
-  ordered_numbers numbers;                    // of messages sent; in a receiver-first engine of receives posted
+  ordered_numbers numbers;                    // numbers of messages sent; in a receiver-first engine of receives posted
 };
 
 }  // namespace weft::core

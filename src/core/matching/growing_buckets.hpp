@@ -43,7 +43,7 @@ class growing_buckets {
     return buckets_[hash & mask_];
   }
 
-  /// To be called after a key was added; `keys`: how many there are now. `relink(Node* first)` puts each key of the
+  /// Must be called after a key was added; `keys`: how many there are now. `relink(Node* first)` puts each key of the
   /// chain that begins with `first`, or none if it is null, into its bucket again.
   template <class Relink>
   void fit(std::uint32_t keys, const Relink& relink) noexcept {

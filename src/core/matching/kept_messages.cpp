@@ -150,10 +150,10 @@ unsigned kept_messages::deliver(device_state& to) noexcept {
       WEFT_ASSERT_CHECKED(bytes_ >= sizeof(kept_message) + out.bytes);
       bytes_ -= sizeof(kept_message) + out.bytes;
     } else {
-      // To the end: there may be room for other messages.
+      // Put at the end: there may be room for other messages.
       ready_.splice(ready_.end(), taken);
     }
-    count_ready();  // in both cases: while this message was in no list, another thread may have counted none
+    count_ready();  // needed in both cases: while this message was in no list, another thread may have counted none
     if (!consumed) return moved;
   }
 }

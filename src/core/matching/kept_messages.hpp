@@ -123,7 +123,7 @@ class kept_messages {
   matched_messages unwanted_;
   std::atomic<std::size_t> unwanted_count_{0};  // changes under the lock
   std::atomic<std::uint64_t> kept_{0};
-  std::uint64_t counted_ = 0;  // of `ready_count_`
+  std::uint64_t counted_ = 0;  // last value of `ready_count_`
   // Messages that are ready; then sources of `order_rest`; then whether it has notices.
   static constexpr std::uint64_t one_early = std::uint64_t{1} << 40;
   static constexpr std::uint64_t one_notice = std::uint64_t{1} << 56;

@@ -32,7 +32,7 @@ class keyed_queues {
     append(mine, bucket_of(key), key, policy_);
     buckets_.fit(keys_, [this](Node* first) { relink(first); });
   }
-  /// The same without a call of a function, for a caller that knows the policy, which is a constant there. False: the
+  /// Appends without a call of a function, for a caller that knows the policy, which is a constant there. False: the
   /// table may have to grow, and nothing has happened.
   [[nodiscard]] [[gnu::always_inline]] bool try_append(Node& mine, match_policy policy) noexcept {
     WEFT_ASSERT_CHECKED(policy == policy_);

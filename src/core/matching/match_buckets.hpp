@@ -69,7 +69,7 @@ class basic_match_buckets {
     if (seen != bucket::locked) home.leave(seen);
     return false;
   }
-  /// The same, whatever it takes. False: another thread has it locked.
+  /// Matches, whatever it takes. False: another thread has it locked.
   [[nodiscard]] [[gnu::always_inline]] bool try_enter(std::uint64_t print, entered& out) noexcept {
     if (try_enter_once(print, out)) [[likely]]
       return true;
@@ -77,12 +77,12 @@ class basic_match_buckets {
     return out.home != nullptr;
   }
 
-  /// To be called under the lock of a bucket that has begun to spill keys, or has ended.
+  /// Must be called under the lock of a bucket that has begun to spill keys, or has ended.
   void spills(bool begins) noexcept {
     // [matching.spilling] relaxed: a number and nothing else.
     spilling_.fetch_add(begins ? 1U : ~0U, std::memory_order_relaxed);
   }
-  /// To be called, without a lock, after a key was spilled: splits some buckets, or begins to double their number.
+  /// Must be called, without a lock, after a key was spilled: splits some buckets, or begins to double their number.
   [[gnu::noinline]] void grow() noexcept {
     if (!is_splitting() && !is_crowded()) return;
     if (!growing_.try_enter()) return;  // another thread does it
@@ -224,7 +224,7 @@ class basic_match_buckets {
   typename Atomics::template atomic<std::uint32_t> count_;
   typename Atomics::template atomic<bool> is_splitting_{false};
 
-  // Of growth, which many threads write. `growing_` guards what follows it.
+  // The state of growth, which many threads write. `growing_` guards what follows it.
   alignas(detail::cache_line_bytes) typename Atomics::template atomic<std::uint32_t> spilling_{0};
   base::basic_try_lock<Atomics> growing_;
   std::uint32_t most_;

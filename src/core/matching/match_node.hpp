@@ -83,10 +83,10 @@ struct basic_match_node {
   typename Atomics::template atomic<std::uint32_t> location{0};
   link behind;              // the next younger node of the same key
   link before;              // the next older node; in the oldest one, the youngest
-  link next_key;            // in the oldest node of a key: the oldest node of another key
-  std::uint64_t stamp = 0;  // in an ordered engine: when it was posted
+  link next_key;            // leads from the oldest node of a key to the oldest of another key
+  std::uint64_t stamp = 0;  // time of its post, used by an ordered engine
 
-  // Of a node that waits, under the lock of its bucket.
+  // Reads a node that waits, under the lock of its bucket.
   [[nodiscard]] match_key locked_key() const noexcept {
     match_key out;
     Atomics::read_nonatomic(&out, &key, sizeof out);

@@ -73,7 +73,8 @@ class basic_matching_table {
     bool is_behind = false;
     return insert(mine, found, is_behind);
   }
-  /// The same. If `mine` was inserted, `is_behind` says whether another node of its key and side waited before it.
+  /// Matches or inserts `mine`. If it was inserted, `is_behind` says whether another node of its key and side waited
+  /// before it.
   [[nodiscard]] [[gnu::always_inline]] match_result insert(node& mine, node*& found, bool& is_behind) noexcept {
     const std::uint64_t print = fingerprint(mine.key);
     entered inside;
@@ -81,7 +82,7 @@ class basic_matching_table {
     return insert_inside(inside, print, mine, found, is_behind);
   }
 
-  /// The same in two steps, of which the first one calls no function. It inserts `mine`, whose key is `key`, if that is
+  /// Does so in two steps, of which the first one calls no function. It inserts `mine`, whose key is `key`, if that is
   /// simple. True: inserted, and `mine` may already have been matched and completed. False: the caller must call
   /// `insert_rest(rest, ...)` next.
   [[nodiscard]] [[gnu::always_inline]] bool fast_insert(node& mine, const match_key& key, half_done& rest) noexcept {
@@ -231,7 +232,7 @@ class basic_matching_table {
   [[nodiscard]] std::uint32_t bucket_count() const noexcept { return buckets_.count(); }
 
  private:
-  // In the `location` of a node that waits here; an ordered engine's number has another mark.
+  // Marks the `location` of a node that waits here; an ordered engine's number has another mark.
   static constexpr std::uint32_t location_mark = 0x4000'0000;
   static_assert(buckets::count_max <= location_mark);
 
@@ -277,7 +278,7 @@ class basic_matching_table {
     home.begin_key(slot, print, mine);
   }
 
-  // For a key for which no entry is free; releases the lock.
+  // Inserts a key for which no entry is free; releases the lock.
   [[gnu::noinline]] void begin_spilled(const entered& inside, std::uint64_t print, node& mine) noexcept {
     const bool is_first = inside.home->spilled.get() == nullptr;
     begin_key(*inside.home, bucket::entry_count, print, mine);

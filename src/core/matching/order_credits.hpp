@@ -202,7 +202,7 @@ class basic_order_credits {
     word sender{0};  // how many have returned, in the upper half, and how many were taken; both wrap around
     word asked{0};   // this rank's devices that wait for a notice
     count_word in_order{0};
-    count_word told{0};  // with the last notice
+    count_word told{0};  // count of the last notice
     word waiting{0};     // the source's devices that get the next notice that is due
     word owed{0};        // devices that get a notice now
   };

@@ -51,9 +51,9 @@ struct basic_ordered_message : basic_match_node<Atomics> {
   std::uint32_t sequence = 0;                    // set by the owner
   bool takes_back = false;                       // the message `name`; set by the owner
   bool is_reserved = false;                      // `settle` is called before it waits for a receive; set by the owner
-  std::uint64_t name = 0;                        // by which its source takes it back; 0: never. Set by the owner
+  std::uint64_t name = 0;                        // its source takes it back by this; 0: never. Set by the owner
   basic_match_node<Atomics>* receive = nullptr;  // that it was matched with
-  basic_ordered_message* next = nullptr;         // in a list of matched messages, or of early ones
+  basic_ordered_message* next = nullptr;         // next in a list of matched messages, or of early ones
   std::array<links, ordered_policy_count> waiting;
 };
 
@@ -211,7 +211,7 @@ class basic_ordered_matching {
     return inside ? result_of(found = post_inside(receive)) : match_result::busy;
   }
 
-  /// The same, but never busy: if another thread holds the lock, `receive` is left with it (inserted).
+  /// Posts, and is never busy: if another thread holds the lock, `receive` is left with it (inserted).
   [[nodiscard]] match_result post_or_leave(node& receive, message_node*& found, message_list& released) noexcept {
     if (!lock_.enter_or_leave_behind(receive)) return match_result::inserted;
     found = post_inside(receive);
@@ -264,8 +264,8 @@ class basic_ordered_matching {
     return match_result::matched;
   }
 
-  /// For a message that takes back the message `name` of its source. It has a number as all messages have, so the other
-  /// one has arrived before it, whichever way each has come. Cost: a look at each waiting message of the source.
+  /// Takes a message that takes back the message `name` of its source. It has a number as all messages have, so the
+  /// other one has arrived before it, whichever way each has come. Cost: a look at each waiting message of the source.
   /// **Returns**: removed (it was next in order; `found` belongs to the caller, and is null if a receive had matched
   /// it; `released` as for `try_match`), early (it has to wait: nothing happened, call `arrive`), refused or busy.
   [[nodiscard]] match_result try_take_back(const match_key& key, std::uint32_t sequence, std::uint64_t name,
@@ -458,7 +458,7 @@ class basic_ordered_matching {
     if (!sources_.advance(from, next)) [[unlikely]]
       end_step(from, key.engine(), released);
   }
-  // In registers: a reference to the key would store it in each call of `try_match`.
+  // Kept in registers: a reference to the key would store it in each call of `try_match`.
   [[gnu::noinline]] void end_step(source& from, std::uint32_t engine, message_list& released) noexcept {
     count_step(from, released);
     if (from.early_count != 0) deliver_early(from, engine, released);

@@ -29,7 +29,7 @@ namespace weft::core {
 template <class Atomics = detail::std_atomics>
 class basic_ordered_numbers {
  public:
-  /// Of an engine that numbers no messages.
+  /// The numbers of an engine that numbers no messages.
   basic_ordered_numbers() noexcept = default;
   /// Throws std::bad_alloc.
   explicit basic_ordered_numbers(std::uint32_t target_count, std::uint32_t first_sequence = 0)
@@ -55,7 +55,7 @@ class basic_ordered_numbers {
     return true;
   }
 
-  /// The same. False also if another thread takes a number at this moment.
+  /// Takes a number. False also if another thread takes one at this moment.
   [[nodiscard]] [[gnu::always_inline]] bool try_take_once(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
     word& word_of_rank = words_[target];
@@ -67,8 +67,8 @@ class basic_ordered_numbers {
     return word_of_rank.compare_exchange_strong(seen, seen + one_number - 1, std::memory_order_relaxed);
   }
 
-  /// The same also without a credit: the message may be sent once `has_credit_for` is true. False: another thread has
-  /// closed the word.
+  /// Takes a number also without a credit: the message may be sent once `has_credit_for` is true. False: another thread
+  /// has closed the word.
   [[nodiscard]] bool try_take_owed(std::uint32_t target, std::uint32_t& sequence) noexcept {
     // [numbers.look] relaxed: a wrong guess makes the exchange fail.
     word& word_of_rank = words_[target];

@@ -66,7 +66,7 @@ class ordered_sources {
  private:
   std::uint32_t count_;
   std::uint32_t within_step_;    // the bits of a number that count within a step
-  std::uint32_t alone_in_step_;  // the same, or 0 while a message is early: one test finds both rare cases
+  std::uint32_t alone_in_step_;  // `within_step_`, or 0 while a message is early: one test finds both rare cases
   std::unique_ptr<source[]> all_;
 };
 

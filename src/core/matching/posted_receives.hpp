@@ -57,7 +57,7 @@ class basic_posted_receives {
     queues_[index_of(policy)].append(receive);
     note_posted(receive);
   }
-  /// The same for a receive that names rank and tag, without a function call. False: nothing has happened; the queues
+  /// Matches a receive that names rank and tag, without a function call. False: nothing has happened; the queues
   /// have to grow, or chains to move.
   [[nodiscard]] [[gnu::always_inline]] bool try_append_named(node& receive) noexcept {
     constexpr match_policy policy = match_policy::rank_tag;

@@ -18,7 +18,7 @@
 
 namespace weft::core {
 
-/// Of all senders together; each may use an equal part of it.
+/// The bytes of all senders together; each may use an equal part of it.
 struct send_bounds {
   std::uint32_t packets_max;
   std::uint64_t copied_bytes_max;
@@ -55,7 +55,7 @@ class send_budget {
 
   void add(std::uint32_t source) noexcept { kept_[source].packets.fetch_add(1, std::memory_order_relaxed); }   // [hint]
   void take(std::uint32_t source) noexcept { kept_[source].packets.fetch_sub(1, std::memory_order_relaxed); }  // [hint]
-  // Of a copy that takes `bytes`.
+  // Count a copy that takes `bytes`.
   void add_copy(std::uint32_t source, std::size_t bytes) noexcept {
     kept_[source].bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);  // [hint]
   }
@@ -88,7 +88,7 @@ class send_budget {
     kept_[source].told.compare_exchange_strong(before, number, std::memory_order_relaxed);
   }
 
-  /// At the end, when no other thread uses it: whether no rank's counts are negative.
+  /// Asked at the end, when no other thread uses it: whether no rank's counts are negative.
   [[nodiscard]] bool is_consistent() const noexcept {
     const auto is_right = [](const kept_of_rank& each) {
       return each.packets.load(std::memory_order_relaxed) >= 0 &&  // [own] at the end
@@ -101,13 +101,13 @@ class send_budget {
   struct kept_of_rank {
     std::atomic<std::int32_t> packets{0};
     std::atomic<std::uint32_t> told{0};
-    std::atomic<std::int64_t> bytes{0};  // of copies
+    std::atomic<std::int64_t> bytes{0};  // bytes of copies
   };
 
   [[nodiscard]] bool has_bytes(const kept_of_rank& kept, std::int64_t more) const noexcept {
     return kept.bytes.load(std::memory_order_relaxed) + more <= bytes_per_rank_;  // [hint]
   }
-  // Where half of the bytes has no room for any packet, they do not end a notice: the next message could renew it.
+  // If half of the bytes has no room for any packet, they do not end a notice: the next message could renew it.
   [[nodiscard]] bool has_half_free(const kept_of_rank& kept) const noexcept {
     const std::int64_t half = bytes_per_rank_ / 2;
     return half >= packet_bytes_ && has_bytes(kept, half);

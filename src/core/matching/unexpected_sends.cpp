@@ -61,7 +61,7 @@ unexpected_message& unexpected_sends::settle(reserved_message& early) noexcept {
   out->why = early.why;
   std::memcpy(out->inlined, early.inlined, sizeof out->inlined);
   if (early.arrival.payload == early.inlined) out->arrival.payload = out->inlined;
-  early.takes_back = false;  // as in all that are free
+  early.takes_back = false;  // so it is in all that are free
   put_reserved(early);
   return *out;
 }

@@ -35,9 +35,9 @@ namespace weft::core {
 struct unexpected_message : ordered_message {
   net::arrival arrival;  // its payload points into `inlined` if there is no owner
   engine_state* engine = nullptr;
-  std::uint64_t bytes = 0;  // of the whole message, also if it is long
+  std::uint64_t bytes = 0;  // size of the whole message, also if it is long
   errc why = errc::none;    // the error of an announced receive that is given up
-  bool is_beyond = false;   // in order, with a description of the reserve
+  bool is_beyond = false;   // a message in order, with a description of the reserve
   core::pooled pooled;
   alignas(8) std::byte inlined[detail::inline_bytes_max];
 };
@@ -74,7 +74,7 @@ class unexpected_sends {
     return out;
   }
 
-  /// The same for a numbered message with a credit. `is_early`: it waits for the messages before it. Null: its source
+  /// Keeps a numbered message with a credit. `is_early`: it waits for the messages before it. Null: its source
   /// has no credit for it, or the system has no memory.
   [[nodiscard]] unexpected_message* try_keep_numbered(const net::arrival& message, engine_state& engine,
                                                       bool is_early) noexcept;
@@ -105,7 +105,7 @@ class unexpected_sends {
     WEFT_ASSERT_CHECKED(descriptions_.find(done.pooled.index) == &done);
     descriptions_.put(done);
   }
-  /// The same for one of `try_keep` that was not used, with the copy.
+  /// Returns one of `try_keep` that was not used, with the copy.
   void put_unused(unexpected_message& unused) noexcept {
     release_copy(unused);
     put(unused);
@@ -168,8 +168,8 @@ class unexpected_sends {
   std::uint32_t beyond_max_;
   state_budget reserve_state_;
   slab_pool<reserved_message> reserve_;
-  std::unique_ptr<std::atomic<std::uint32_t>[]> reserved_;  // by source: in use for messages that are not in order
-  std::atomic<std::uint32_t> beyond_{0};                    // in use for messages in order
+  std::unique_ptr<std::atomic<std::uint32_t>[]> reserved_;  // index: source; in use for messages that are not in order
+  std::atomic<std::uint32_t> beyond_{0};                    // descriptions in use for messages in order
 };
 
 }  // namespace weft::core

@@ -17,7 +17,7 @@ namespace weft::core {
 class block_cache {
  public:
   static constexpr std::size_t step_bytes = 64;
-  static constexpr std::size_t block_bytes_max = 8192;  // of a block that is kept
+  static constexpr std::size_t block_bytes_max = 8192;  // the largest block that is kept
   static constexpr std::size_t idle_bytes_max = std::size_t{1} << 20;
 
   block_cache() noexcept = default;
@@ -77,7 +77,7 @@ class block_cache {
 
   [[nodiscard]] idle_block*& first_of(std::size_t size) noexcept { return idle_[size / step_bytes - 1]; }
 
-  base::try_lock lock_;  // of all that follows
+  base::try_lock lock_;  // guards all that follows
   std::size_t idle_bytes_ = 0;
   std::array<idle_block*, block_bytes_max / step_bytes> idle_{};
 };

@@ -20,7 +20,7 @@ class basic_index_stack {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  /// For indices below `count`; begins empty.
+  /// Holds indices below `count`; begins empty.
   explicit basic_index_stack(std::uint32_t count)
       : links_{std::make_unique<typename Atomics::template atomic<std::uint32_t>[]>(count)} {}
 

@@ -17,7 +17,7 @@
 
 namespace weft::core {
 
-/// At first closed. Numbers are not 0.
+/// Begins closed. Numbers are not 0.
 template <class Atomics = detail::std_atomics>
 class basic_kind_gate {
  public:
@@ -40,12 +40,12 @@ class basic_kind_gate {
     word_.fetch_sub(1, std::memory_order_release);
   }
 
-  /// From here on no thread enters.
+  /// Lets no thread enter any more.
   void close() noexcept {
     // [kind.close] relaxed: later calls find no number in this word; nothing else is published.
     word_.fetch_and(callers_mask, std::memory_order_relaxed);
   }
-  /// After `close`: whether all have left.
+  /// Whether all have left, after `close`.
   [[nodiscard]] bool is_left() const noexcept {
     // [kind.left] acquire <- [kind.leave]: all that functions did.
     return (word_.load(std::memory_order_acquire) & callers_mask) == 0;

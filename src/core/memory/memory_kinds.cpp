@@ -32,7 +32,7 @@ bool is_aligned(const void* address, std::size_t alignment) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % alignment == 0;
 }
 
-// Of the failing copies of layouts and of all kinds, one line each.
+// Writes one line of the failing copies of layouts, and one of those of each kind.
 void log_failure(const memory& memory, const char* why, const std::string& text) noexcept {
   static base::said_once said_of_layouts;
   static std::array<base::said_once, 8> said_of_kinds;

@@ -65,7 +65,7 @@ class memory_kinds {
  private:
   [[nodiscard]] refused_memory find_unnamed(const void* address, std::uint64_t bytes) const noexcept;
 
-  std::uint64_t number_;                   // of the runtime
+  std::uint64_t number_;                   // number of the runtime
   std::atomic<std::uint32_t> knowing_{0};  // kinds that have `contains`
 };
 
@@ -83,7 +83,7 @@ struct memory_copies {
   [[nodiscard]] static bool is_layout(const memory& memory) noexcept { return memory.kind_ == nullptr; }
   /// Whether the system copies by the address, for this rank and for peers. False once the kind has ended.
   [[nodiscard]] static bool is_for_peers(const memory& memory) noexcept;
-  /// The same for a part of a buffer from `address` on, which posts refuse if it is not aligned.
+  /// Asks it for a part of a buffer from `address` on, which posts refuse if it is not aligned.
   [[nodiscard]] static bool is_for_peers(const memory& memory, const void* address) noexcept;
   [[nodiscard]] static std::string_view kind_of(const memory& memory) noexcept;
 

@@ -14,12 +14,12 @@ struct pool_bounds {
   std::uint32_t most;
 };
 
-/// Of a pool that grows: it can go on with so many while all bytes are used up.
+/// Bounds of a pool that grows: it can go on with so many while all bytes are used up.
 inline constexpr std::uint32_t pool_elements_at_first = 256;
 /// Elements have numbers of 28 bits, 0 excepted, in whole slabs.
 inline constexpr std::uint32_t pool_elements_most = (std::uint32_t{1} << 28) - pool_elements_at_first;
 
-/// Of a pool whose count may be `set`. If it isn't, as many elements as fit into `bytes_max`.
+/// Bounds of a pool whose count may be `set`. If it isn't, as many elements as fit into `bytes_max`.
 [[nodiscard]] constexpr pool_bounds bounds_of(std::optional<std::uint32_t> set, std::uint64_t element_bytes,
                                               std::uint64_t bytes_max) noexcept {
   if (set) return {*set, *set};

@@ -140,7 +140,7 @@ class basic_slab_pool {
   /// How many there can be at most.
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
 
-  /// From now on no element is free, and no slab is taken. **Threads**: the only one of the process.
+  /// Leaves no element free, and lets no slab be taken. **Threads**: the only one of the process.
   void close_for_ever() noexcept {
     is_closed_ = true;
     // [slab.close] relaxed: the process has one thread.
@@ -164,7 +164,8 @@ class basic_slab_pool {
     return std::min(SlabElements, most_ - number * SlabElements);
   }
 
-  // In `head_` and in links. Low half: index + 1, so that zero is empty. High half of `head_`: exchanges so far.
+  // The format of `head_` and of links. Low half: index + 1, so that zero is empty. High half of `head_`: exchanges so
+  // far.
   [[nodiscard]] static std::uint64_t next_head(std::uint64_t seen, std::uint32_t link) noexcept {
     return ((seen >> 32) + 1) << 32 | link;
   }
@@ -238,7 +239,8 @@ class basic_slab_pool {
     // [slab.number] relaxed: a guess, from which the next free number is found.
     std::uint32_t number = slab_count_.load(std::memory_order_relaxed);
     if (number >= slabs_max_ || is_closed_) return pool_end::count;
-    const std::uint32_t elements = elements_in(number);  // also of the slabs behind it, as only the last one is smaller
+    // Holds for the slabs behind it, as only the last one is smaller.
+    const std::uint32_t elements = elements_in(number);
     const std::size_t bytes = elements * sizeof(Element);
     if (!budget_->try_take(bytes)) return pool_end::bytes;
     auto* const first = static_cast<Element*>(support::allocate_zeroed(bytes));

@@ -46,7 +46,7 @@ class state_budget {
     bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   }
 
-  /// For the beginning of a pool: throws that there is no memory for so many bytes of its elements.
+  /// Called at the beginning of a pool: throws that there is no memory for so many bytes of its elements.
   [[noreturn]] static void throw_no_memory(std::uint64_t bytes);
   /// Logs once that there is no room for one more of `elements`, and what raises the bound; nothing where the count of
   /// the pool is set, as that is no accident.

@@ -12,7 +12,7 @@
 namespace weft::core {
 
 enum class message_protocol : std::uint8_t {
-  inlined,     // in the cell that announces the message
+  inlined,     // travels in the cell that announces the message
   packet,      // copied into a packet of the sender's pool, which is handed over
   rendezvous,  // the message announces the bytes (RTS), and the receiver fetches them
 };

@@ -43,7 +43,7 @@ enum class copy_method : std::uint8_t {
   packets,     // the sender copies them into packets when the receiver asks for them (RTR)
   one_side,    // the receiver copies them from the sender's memory
   both_short,  // both sides copy, in short pieces
-  both_long,   // the same, in longer pieces
+  both_long,   // copied by both in longer pieces
 };
 inline constexpr std::size_t copy_methods = 4;
 
@@ -55,7 +55,7 @@ using copy_method_set = std::uint8_t;
 
 /// The choice for a message: kept in its operation until the end of the message.
 struct chosen_copy {
-  std::uint8_t number = 0;  // of the message, in its class
+  std::uint8_t number = 0;  // number of the message in its class
   copy_method method = copy_method::one_side;
   std::uint8_t asked_pages = 0;  // that a side copies at a time where both copy; 0: by the size of the message
 };
@@ -217,7 +217,7 @@ class class_choice {
     const copy_samples& its = list(method);
     return its.count() == 0 || (its.count() < samples_min && its.score() / 2 <= list(best()).score());
   }
-  // Of the methods that need a sample.
+  // The method with the fewest samples of those in need of one.
   [[nodiscard]] copy_method least_sampled() const noexcept {
     copy_method out = settled_;
     each_allowed([&](copy_method each) {
@@ -247,11 +247,11 @@ class class_choice {
   std::uint64_t mixed_until_ = 0;                      // messages that began earlier do not count
   std::int32_t credit_ = 0;                            // `explored_one_in` for each message that may explore
   std::int32_t wanted_ = 0;                            // messages that a trial which explores needs
-  std::uint16_t trial_messages_ = 0;                   // of a trial in which each is alone
+  std::uint16_t trial_messages_ = 0;                   // messages of a trial in which each is alone
   std::uint8_t number_ = 0;  // messages that have begun, for the count of those under way: 256 at most
   copy_method_set allowed_ = 0;
   copy_method settled_ = copy_method::one_side;
-  copy_method method_ = copy_method::one_side;  // of this trial
+  copy_method method_ = copy_method::one_side;  // method of this trial
   std::uint8_t explored_ = 0;                   // the last one
   std::uint8_t slow_count_ = 0;
   bool is_learning_ = true;

@@ -14,7 +14,7 @@ namespace weft::core {
 struct measured_copy {
   std::uint64_t begun = 0;
   std::uint64_t ended = 0;
-  std::uint64_t time = 0;  // from the end of the message before it, or its begin, whichever is later
+  std::uint64_t time = 0;  // counts from the end of the message before it, or its begin, whichever is later
   std::uint64_t bytes = 0;
   bool counts = true;
 };
@@ -66,7 +66,7 @@ class copy_trial {
   /// How many messages are to count, where a trial of messages that are alone has `alone`.
   [[nodiscard]] unsigned needed(unsigned alone) const noexcept { return alone + together_; }
 
-  // Where each message is alone, the longest one is left out: the system may have held it up. Of messages that are
+  // If each message is alone, the longest one is left out: the system may have held it up. Of messages that are
   // under way together, one may have the time of all.
   [[nodiscard]] std::uint64_t time() const noexcept { return time_ - (leaves_longest_out() ? longest_time_ : 0); }
   [[nodiscard]] std::uint32_t sample() const noexcept {
@@ -80,9 +80,9 @@ class copy_trial {
 
   [[nodiscard]] bool leaves_longest_out() const noexcept { return together_ == 0 && counted_ > 1; }
 
-  std::uint64_t bytes_ = 0;  // of messages that count
+  std::uint64_t bytes_ = 0;  // bytes of messages that count
   std::uint64_t time_ = 0;
-  std::uint64_t longest_time_ = 0;  // of one of them
+  std::uint64_t longest_time_ = 0;  // longest time of one of them
   std::uint64_t longest_bytes_ = 0;
   std::uint16_t begun_ = 0;
   std::uint16_t counted_ = 0;

@@ -20,7 +20,7 @@ template <class Body>
   return can_be(out) && can_be_for(kind_of(message.header.kind), message.header.id);
 }
 
-/// The same for a message of the library's own, whose payload is only its body.
+/// The body of a message of the library's own, whose payload is only its body.
 template <class Body>
 [[nodiscard]] bool read_body(const net::arrival& message, Body& out) noexcept {
   return message.owner == nullptr && message.bytes == sizeof out && read_head(message, out);

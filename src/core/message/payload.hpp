@@ -27,7 +27,7 @@ namespace weft::core {
 /// that a peer has sent (peer_bounds.hpp).
 inline constexpr std::uint64_t buffer_bytes_max = std::uint64_t{1} << 62;
 
-/// Where a copy is in a list: byte `begin` of the message is the first byte of piece `piece`.
+/// The place of a copy in a list: byte `begin` of the message is the first byte of piece `piece`.
 struct list_position {
   std::uint64_t begin = 0;
   std::uint32_t piece = 0;
@@ -93,7 +93,7 @@ class payload {
   [[nodiscard]] bool is_bad() const noexcept {
     return bytes_ > buffer_bytes_max || (memory_ == nullptr && bytes_ != 0 && !is_layout());
   }
-  /// Of a bad one: whether the list is too long. It was not walked.
+  /// Whether a bad list is too long. It was not walked.
   [[nodiscard]] bool is_too_long() const noexcept { return rest_ == too_many; }
 
   /// Copies bytes `offset` to `offset + count - 1`. `position` is any position in this list, and afterwards that of the
@@ -120,7 +120,7 @@ class payload {
                         return true;
                       });
   }
-  // The same from the first byte on.
+  // Copies from the first byte on.
   [[nodiscard]] bool copy_to(std::byte* out, std::size_t count) const noexcept {
     list_position position;
     return copy_to(out, 0, count, position);

@@ -29,7 +29,7 @@ struct timed_copy {
 
 class peer_choice {
  public:
-  /// From just above a packet on, each twice as long as the one before; the last one has no end.
+  /// The first begins just above a packet, and each is twice as long as the one before; the last one has no end.
   static constexpr std::size_t classes = 10;
   /// The first packets of a sender are new: the system finds and clears a page for each of its pages, and that is no
   /// measure of the rest. A sender goes around so many bytes of them (packet_pool.hpp).

@@ -90,7 +90,7 @@ class alignas(detail::cache_line_bytes) basic_copy_state {
     // [copy_state.all] acquire <- [copy_state.finish]: the bytes that the other side wrote.
     return done_.load(std::memory_order_acquire) >= bytes;
   }
-  /// After `is_through`: whether all of them were copied.
+  /// Whether all of them were copied, after `is_through`.
   [[nodiscard]] bool is_whole() const noexcept {
     // [copy_state.failed] relaxed <- [copy_state.fail]: published by the additions.
     return failed_.load(std::memory_order_relaxed) == 0;

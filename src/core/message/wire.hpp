@@ -18,7 +18,7 @@ enum class wire : std::uint32_t {
   rtr,                 // RTR (ready to receive). `rtr_body`: the memory can't be read, send packets
   chunk,               // tag: the receiver's ticket; id and sequence: low and high half of the offset; payload
   send,                // id: the engine; sequence: its number there, 0 if it has none; tag and payload
-  send_rts,            // the same with `rts_body`
+  send_rts,            // a send with `rts_body`
   put,                 // id: of the object to signal, or `no_signal`; tag; `put_body` and payload, in a packet
   put_rts,             // id and tag the same; `put_rts_body`: ask for packets
   get,                 // id and tag the same; `put_rts_body`: send packets
@@ -28,17 +28,17 @@ enum class wire : std::uint32_t {
   atomic_result,       // `atomic_result_body`
   copy_invitation,     // `copy_invitation_body`: the receiver copies a long message, and its sender may help
   budget_notice,       // sequence: the number of this notice, odd: send RTS instead of packets (send_budget.hpp)
-  // Of receiver-first engines (receiver_first.cpp), where the receiver begins.
+  // Messages of receiver-first engines (receiver_first.cpp), where the receiver begins.
   ready_to_receive,  // RTR. id: the engine; sequence: its number there; tag; `ready_body`: a receive waits for its send
-  last_chunk,        // as `chunk`, to such a receive: the message's last one
+  last_chunk,        // the message's last `chunk` to such a receive
   written,           // FIN. `written_body`: the receive's buffer has been written, or will be by chunks, or an error
   withdraw_rtr,      // id, sequence: as of an RTR; `withdraw_rtr_body`: its receive is cancelled, unless it has matched
-  // For a long message that its sender cancels (withdraw_rts.cpp).
+  // Messages about a long message that its sender cancels (withdraw_rts.cpp).
   withdraw_rts,     // id, tag: as of its RTS; `withdraw_rts_body`: it is not to be received, unless that has begun
   withdraw_answer,  // `withdraw_answer_body`: that RTS is not here
-  // For a message whose bytes the sender can't read (rendezvous.cpp).
+  // Sent for a message whose bytes the sender can't read (rendezvous.cpp).
   chunks_failed,  // tag: the receiver's ticket; `chunks_failed_body`: no further packets come
-  // For ordered and receiver-first engines (order_credits.hpp).
+  // Used by ordered and receiver-first engines (order_credits.hpp).
   order_notice,   // sequence: how many numbered messages of the peer were put in order
   order_request,  // sequence: what the device that asks for a notice knows
 };
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t askers_max = 1U << (16 - asker_shift);
 [[nodiscard]] constexpr std::uint32_t kind_word(wire kind, std::uint32_t policy) noexcept {
   return static_cast<std::uint32_t>(kind) | policy << policy_shift;
 }
-/// The same for a message that is answered: the answer goes to the sender's device `asker`.
+/// The word of a message that is answered: the answer goes to the sender's device `asker`.
 [[nodiscard]] constexpr std::uint32_t asking_word(std::uint32_t kind, std::uint32_t asker) noexcept {
   return kind | asker << asker_shift;
 }
@@ -78,11 +78,11 @@ inline constexpr std::uint32_t askers_max = 1U << (16 - asker_shift);
 inline constexpr std::uint32_t no_signal = ~std::uint32_t{0};
 
 struct rts_body {
-  std::uint64_t address;  // of the bytes, or of a list of their pieces; 0: ask for packets
+  std::uint64_t address;  // address of the bytes, or of a list of their pieces; 0: ask for packets
   std::uint64_t bytes;
   std::uint64_t ticket;       // the sender's operation
   std::uint32_t acknowledge;  // whether the sender waits for FIN also if it sends packets
-  std::uint32_t pieces = 0;   // of the list; 0: the bytes are in one piece
+  std::uint32_t pieces = 0;   // number of pieces of the list; 0: the bytes are in one piece
 };
 
 struct fin_body {
@@ -97,18 +97,18 @@ struct rtr_body {
 
 struct copy_invitation_body {
   std::uint64_t ticket;   // the sender's operation
-  std::uint64_t address;  // of the receiver's buffer, or of a list of its pieces
+  std::uint64_t address;  // address of the receiver's buffer, or of a list of its pieces
   std::uint64_t bytes;
-  std::uint32_t index;            // of the copy state, in the shared memory of the receiver
-  std::uint32_t number;           // of the copy (shared_copy.hpp)
-  std::uint32_t pieces = 0;       // of the list; 0: the buffer is one piece
-  std::uint32_t asked_pages = 0;  // of 4 KiB, that a side copies at a time; 0: by the size of the message
+  std::uint32_t index;            // index of the copy state, in the shared memory of the receiver
+  std::uint32_t number;           // number of the copy (shared_copy.hpp)
+  std::uint32_t pieces = 0;       // length of the list; 0: the buffer is one piece
+  std::uint32_t asked_pages = 0;  // pages of 4 KiB that a side copies at a time; 0: by the size of the message
 };
 
 struct chunks_failed_body {
   std::uint64_t sent;    // bytes in packets before
-  std::uint64_t bytes;   // of the message
-  std::uint64_t is_end;  // to a receive of a receiver-first engine: that no `written` has announced the message's end
+  std::uint64_t bytes;   // size of the message
+  std::uint64_t is_end;  // not 0: no `written` has announced the message's end to a receive of a receiver-first engine
 };
 
 struct put_body {
@@ -145,15 +145,15 @@ struct atomic_result_body {
 };
 
 struct ready_body {
-  std::uint64_t address;     // of the receive's buffer, or of a list of its pieces; 0: send packets
-  std::uint64_t bytes;       // of the buffer
+  std::uint64_t address;     // address of the receive's buffer, or of a list of its pieces; 0: send packets
+  std::uint64_t bytes;       // size of the buffer
   std::uint64_t ticket;      // the receiver's operation
-  std::uint64_t pieces = 0;  // of the list; 0: the buffer is one piece
+  std::uint64_t pieces = 0;  // length of the list; 0: the buffer is one piece
 };
 
 struct written_body {
   std::uint64_t ticket;       // the receiver's operation
-  std::uint64_t bytes;        // of the message
+  std::uint64_t bytes;        // size of the message
   std::uint64_t acknowledge;  // the sender's operation, which waits until its chunks have arrived; 0: none does
   std::uint64_t error;        // an errc
 };

@@ -9,9 +9,9 @@
 namespace weft::core {
 
 struct answer_part {
-  std::uint64_t old_word = 0;        // of an atomic's target
-  errc receiver_error = errc::none;  // of a send in a receiver-first engine: the error for its receive alone
-  bool has_begun = false;            // of the answer to a cancelled RTS: it is being received already
+  std::uint64_t old_word = 0;        // value of an atomic's target before
+  errc receiver_error = errc::none;  // the error for the receive alone of a send in a receiver-first engine
+  bool has_begun = false;            // the message of a cancelled RTS is being received already
 };
 
 }  // namespace weft::core

@@ -24,7 +24,7 @@ struct kept_position {
 struct remote_list {
   std::uint64_t begin = 0;  // the byte of the message that is the first of piece `piece`
   std::uint32_t piece = 0;
-  std::uint32_t pieces = 0;  // of the list; 0: the bytes are in one piece
+  std::uint32_t pieces = 0;  // number of pieces of the list; 0: the bytes are in one piece
 };
 
 struct copy_part {
@@ -35,12 +35,12 @@ struct copy_part {
   bool is_counted = false;              // receiver: among the long active messages under way
   std::atomic<bool> has_failed{false};  // receiver: a kind of memory has failed, at either side
   chosen_copy chosen;                   // receiver: of a message with an RTS
-  std::uint32_t chosen_at = 0;          // as `timed_copy::begun`
-  std::uint32_t number = 0;             // of `state`'s copy
-  copy_state* state = nullptr;          // of a long message that both sides copy
-  std::uint64_t remote_address = 0;     // of the bytes at the peer, or of the list of their pieces; 0: not known here
+  std::uint32_t chosen_at = 0;          // see `timed_copy::begun`
+  std::uint32_t number = 0;             // number of `state`'s copy
+  copy_state* state = nullptr;          // shared by both sides, which copy a long message
+  std::uint64_t remote_address = 0;     // address at the peer, of the bytes or of the list of pieces; 0: not known here
   listed_field<std::uint64_t> remote_ticket;
-  kept_position kept;  // in the list of this rank's buffer, if it is one
+  kept_position kept;  // position in the list of this rank's buffer, if it is one
   remote_list remote;
 
   /// The bytes at the peer are at `address`, or in `pieces` pieces that a list there names. Before a byte is copied.

@@ -67,7 +67,7 @@ struct pool_part : core::pooled {
   std::uint32_t generation = 0;  // how many uses it has had
 };
 
-// In a ticket.
+// Parts of a ticket.
 inline constexpr unsigned operation_set_shift = 28;
 [[nodiscard]] constexpr operation_set set_in(std::uint64_t ticket) noexcept {
   return static_cast<operation_set>((ticket & 0xffff'ffff) >> operation_set_shift);
@@ -92,13 +92,13 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
   errc error = errc::none;
   pool_part pooled;
   listed_field<std::uint32_t> peer;  // rank
-  std::uint32_t device = 0;          // of the peer's, for messages that continue the operation
+  std::uint32_t device = 0;          // index at the peer, for messages that continue the operation
   listed_field<std::uint64_t> tag;
   owed_signal owed;
   receive_part receiving;
   copy_part copying;
   std::uint64_t bytes = 0;
-  operation_state* behind = nullptr;  // in a backlog
+  operation_state* behind = nullptr;  // next in a backlog
   post_part sending;
   transfer_part transfer;
   answer_part answering;
@@ -117,7 +117,7 @@ struct alignas(detail::cache_line_bytes) operation_state : match_node {
     owed.target = &object;
     promise::make(object);
   }
-  /// The same where `promise::has_own_word(object)`.
+  /// Does so where `promise::has_own_word(object)`.
   void will_signal_here(completion& object) noexcept {
     owed.target = &object;
     promise::make_in_own_word(object);

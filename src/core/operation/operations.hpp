@@ -12,7 +12,7 @@
 
 namespace weft::core {
 
-/// Where a walk over the operations has got to that visits some of them at a time (`operations::each_some`).
+/// The state of a walk over the operations that visits some of them at a time (`operations::each_some`).
 struct operation_walk {
   std::size_t set = 0;
   std::uint32_t index = 0;

@@ -35,7 +35,7 @@ class operation_pool {
     return out;
   }
 
-  /// The same for a receive: fields that receives set themselves, or do not use, keep their old values.
+  /// Takes one for a receive: fields that receives set themselves, or do not use, keep their old values.
   [[nodiscard]] operation_state* try_get_unset() noexcept {
     pool_end why = pool_end::none;
     operation_state* const out = elements_.try_take(why);
@@ -108,7 +108,7 @@ class operation_pool {
     });
   }
 
-  /// The same for at most `most` operations from `index` on, which is then that of the next one. **Returns** at how
+  /// Visits at most `most` operations from `index` on, which is then that of the next one. **Returns** at how
   /// many it has looked.
   template <class Visit>
   std::uint64_t each_from(std::uint32_t& index, std::uint64_t most, const Visit& visit) {

@@ -31,7 +31,7 @@ class promise {
   /// used.
   [[nodiscard]] static bool has_own_word(const completion& object) noexcept { return object.has_own_words(); }
   static void make_in_own_word(completion& object) noexcept { completion::count_in_own_word(object.promised_); }
-  /// From here on a thread that sees the signal may destroy the object; its destructor waits for `end`.
+  /// Lets a thread that sees the signal destroy the object; its destructor waits for `end`.
   static void begin(completion& object) noexcept { object.count(object.begun_); }
   static void end(completion& object) noexcept { object.count(object.ended_); }
   /// There was no room for a signal that has begun: it comes later.

@@ -14,12 +14,12 @@ namespace weft::core {
 struct engine_state;
 
 struct receive_part {
-  std::atomic<engine_state*> engine{nullptr};  // where it may match; read also by a thread that cancels it
+  std::atomic<engine_state*> engine{nullptr};  // it may match here; read also by a thread that cancels it
   target_payload into;                         // the memory of this rank that is written
   std::uint64_t message_bytes = 0;             // the size of the message that was sent
-  // Of a receive in a receiver-first engine: the sender's rank; read also by a thread that cancels it.
+  // The sender's rank, of a receive in a receiver-first engine; read also by a thread that cancels it.
   std::atomic<std::uint32_t> announced_to{0};
-  detail::payload_owner* owner = nullptr;  // of an arriving message's buffer
+  detail::payload_owner* owner = nullptr;  // owner of an arriving message's buffer
 };
 
 }  // namespace weft::core

@@ -12,7 +12,7 @@
 namespace weft::core {
 namespace {
 
-// Of the thread: no fiber is suspended while its thread polls another device.
+// A variable of the thread: no fiber is suspended while its thread polls another device.
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool is_at_another = false;
 
 // The index of the set bit of `mask` before which `count` others are set.

@@ -15,7 +15,7 @@
 namespace weft::core::progress {
 namespace {
 
-// Of so many calls that have moved something, one looks for ranks that have ended.
+// One of so many calls that have moved something looks for ranks that have ended.
 constexpr unsigned moves_per_look = 1024;
 static_assert(moves_per_look % skips_max == 0);  // the shortcut leaves such a call to `end_moved`
 
@@ -62,7 +62,7 @@ bool pass(device_state& dev) noexcept {
   WEFT_ASSERT_CHECKED(dev.gate().is_inside());
   unsigned moved = advance_kept(dev);
   unsigned arrived = dev.endpoints().poll_busy(dev);
-  arrived += dev.endpoints().poll_others(dev);  // after it, as this may change which one is busy
+  arrived += dev.endpoints().poll_others(dev);  // polled after it, as this may change which one is busy
   if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);
   return moved + arrived == 0 ? dev.others().end_quiet_call() : end_moved(dev, arrived);
 }

@@ -8,7 +8,7 @@
 
 namespace weft::core::progress {
 
-/// Of so many calls of progress that move something, at least one polls all transports, however busy one of them is.
+/// One or more of so many calls of progress that move something poll all transports, however busy one of them is.
 inline constexpr unsigned skips_max = 64;
 
 /// All steps in order. Called inside the gate, which it leaves. **Returns** whether it has moved something.

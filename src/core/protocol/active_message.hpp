@@ -9,7 +9,7 @@
 
 namespace weft::core::active_message {
 
-/// Of any size. **Errors**: also invalid_argument for an object of another runtime.
+/// Posts an active message of any size. **Errors**: also invalid_argument for an object of another runtime.
 [[nodiscard]] status post_active_message(device_state& dev, std::uint32_t peer, std::uint32_t id,
                                          const source_payload& bytes, completion& local,
                                          const post_am_options& options);

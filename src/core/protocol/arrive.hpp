@@ -36,7 +36,7 @@ namespace arrive {
 /// Counts an invalid message, and gives its packet back. Always true.
 [[nodiscard]] bool reject(device_state& dev, const net::arrival& message) noexcept;
 void count_dropped(device_state& dev) noexcept;
-/// The same, and gives the packet back. Always true.
+/// Counts a dropped message, and gives its packet back. Always true.
 [[nodiscard]] bool drop(device_state& dev, const net::arrival& message) noexcept;
 /// An operation to answer the sender with; null if none is free: then call `put_aside`.
 [[nodiscard]] operation_state* get_operation(device_state& dev, const net::arrival& message) noexcept;

@@ -22,7 +22,8 @@ namespace weft::core::arrive_send {
 
 namespace {
 
-// For an engine that is withdrawn, or not made yet. If no receive will ever match an RTS, its sender gets an error.
+// The message is for an engine that is withdrawn, or not made yet. If no receive will ever match an RTS, its sender
+// gets an error.
 bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noexcept {
   if (why == lookup::withdrawn) {
     if (kind_of(message.header.kind) == wire::send_rts) {
@@ -81,7 +82,7 @@ bool match_send(device_state& dev, engine_state& engine, const net::arrival& mes
   return true;
 }
 
-// For a match in an ordered engine: a receive and its message, or a send and the RTR that names its target buffer.
+// Delivers a match in an ordered engine: a receive and its message, or a send and the RTR that names its target buffer.
 void deliver_matched(device_state& dev, operation_state& waited, const net::arrival& message) noexcept {
   if (kind_of(message.header.kind) != wire::ready_to_receive) return deliver(dev, waited, message);
   ready_body body;
@@ -103,7 +104,7 @@ std::uint64_t ticket_of(const unexpected_message& message) noexcept {
   }
 }
 
-// For a message of an ordered engine that has a description of its own.
+// Takes a message of an ordered engine that has a description of its own.
 match_result arrive_in_order(device_state& dev, engine_state& engine, unexpected_message& kept,
                              matched_messages& released) noexcept {
   kept.sequence = kept.arrival.header.sequence;
@@ -233,7 +234,7 @@ found_engine find_engine(device_state& dev, const net::arrival& message) noexcep
   }
 }
 
-// For a message that has matched its receive, but is not the simple case.
+// Takes a message that has matched its receive, but is not the simple case.
 [[gnu::noinline, gnu::cold]] void deliver_slow(device_state& dev, operation_state& receive, std::uint32_t source,
                                                std::uint64_t tag, const std::byte* payload,
                                                std::uint32_t bytes) noexcept {

@@ -13,9 +13,9 @@ namespace weft::core::arrive_send {
 
 /// The engine that `message` is for.
 [[nodiscard]] found_engine find_engine(device_state& dev, const net::arrival& message) noexcept;
-/// For an ordered engine: a send; for a receiver-first one: an RTR.
+/// Takes a send for an ordered engine, or an RTR for a receiver-first one.
 [[nodiscard]] bool match_in_order(device_state& dev, engine_state& engine, const net::arrival& message) noexcept;
-/// For a receiver-first engine: a message that takes back the RTR of the receive `ticket`.
+/// Takes, for a receiver-first engine, a message that takes back the RTR of the receive `ticket`.
 [[nodiscard]] bool take_back_in_order(device_state& dev, engine_state& engine, const net::arrival& message,
                                       std::uint64_t ticket) noexcept;
 

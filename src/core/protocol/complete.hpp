@@ -12,13 +12,13 @@ namespace weft::core::complete {
 /// Signals the operation's completion object and gives the operation back. False: the object is full, and nothing has
 /// happened. A step of the backlog.
 [[nodiscard]] bool try_signal(device_state& dev, operation_state& operation) noexcept;
-/// The same; if the object is full, the backlog tries again.
+/// Signals it; if the object is full, the backlog tries again.
 void signal_or_defer(device_state& dev, operation_state& operation) noexcept;
 
 /// Signals an object without an operation of this rank. False: the object is full, and the caller keeps the payload.
 [[nodiscard]] bool try_signal(device_state& dev, completion& object, completion_record&& record) noexcept;
 
-/// Of a receive whose message is longer than its buffer, which not every completion object says: a line
+/// Writes of a receive whose message is longer than its buffer, which not every completion object says: a line
 /// (WEFT_LOG=info).
 void log_truncated(const operation_state& receive) noexcept;
 
@@ -33,7 +33,7 @@ template <class Buffer>
 [[nodiscard]] detail::raw_record::reference reference_to(const payload<Buffer>& data, std::uint64_t bytes,
                                                          void* context) noexcept {
   if (const memory* const kind = data.memory(); kind != nullptr) [[unlikely]] {
-    // In place of the owner (detail::payload_location::borrowed_of_kind).
+    // Stands in place of the owner (detail::payload_location::borrowed_of_kind).
     auto* const word = reinterpret_cast<detail::payload_owner*>(const_cast<memory*>(kind));
     return {const_cast<std::byte*>(data.address_of_piece()), bytes, word, context};
   }

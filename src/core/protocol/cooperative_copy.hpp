@@ -6,13 +6,13 @@
 
 namespace weft::core::cooperative_copy {
 
-// At the target.
+// The target's side.
 /// False: it is not possible, or not worth it; nothing has happened.
 [[nodiscard]] bool begin(device_state& dev, operation_state& operation) noexcept;
 /// A step: copies some pieces.
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 
-// At the sender.
+// The sender's side.
 [[nodiscard]] bool on_copy_invitation(device_state& dev, const net::arrival& message) noexcept;
 /// A step: copies some pieces.
 [[nodiscard]] bool write_pieces(device_state& dev, operation_state& help) noexcept;

@@ -16,8 +16,8 @@ namespace weft::core {
 
 /// How a message names this rank's buffer to the peer.
 struct announced_memory {
-  std::uint64_t address = 0;  // of the bytes, or of the list of their pieces; 0: the peer may not copy
-  std::uint32_t pieces = 0;   // of that list
+  std::uint64_t address = 0;  // address of the bytes, or of the list of their pieces; 0: the peer may not copy
+  std::uint32_t pieces = 0;   // pieces of that list
 };
 
 /// Memory of kinds that only their functions copy is not named. `piece_bytes_min`: a list of shorter pieces, on

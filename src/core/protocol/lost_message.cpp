@@ -27,7 +27,7 @@ bool names_its_peer(const match_key& key, std::uint32_t peer) noexcept {
 bool take_out(device_state& dev, operation_state& operation, std::uint32_t peer) noexcept {
   matched_messages released;
   const bool is_out = dev.matching().engines().readers().read([&] {
-    // As for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
+    // It is as for a cancelled receive (receive.cpp): an operation that waits, seen by a brief reader, has its engine.
     // [ended.at] acquire <- [operation.reach]: the operation's engine.
     const step current = operation.next.load(std::memory_order_acquire);
     if (current != step::wait_for_match && current != step::try_match) return false;

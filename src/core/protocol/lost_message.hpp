@@ -26,8 +26,8 @@ void refuse_if_cut_off(device_state& dev, operation opcode, std::uint32_t peer);
 template <class Send>
 [[nodiscard]] net::post_result send_and_wait(device_state& dev, operation_state& operation, step waits, step back,
                                              const Send& send) noexcept {
-  // As a brief reader: the thread that ends all operations with a rank that has ended waits until this one knows that
-  // the rank is cut off, or has sent.
+  // Called as a brief reader: the thread that ends all operations with a rank that has ended waits until this one knows
+  // that the rank is cut off, or has sent.
   return dev.matching().engines().readers().read([&] {
     net::post_result result = net::post_result::full;
     if (!is_cut_off(dev, operation.peer)) [[likely]] {

@@ -9,7 +9,7 @@
 
 namespace weft::core::numbered_credits {
 
-// At the sender.
+// The sender's side.
 
 /// Takes credits at `target` for numbers without one, and for the next number. **Returns** whether the next number has
 /// a credit.
@@ -21,7 +21,7 @@ void release_unused(device_state& dev, ordered_numbers& numbers, std::uint32_t t
 [[nodiscard]] bool may_send(device_state& dev, operation_state& operation, std::uint32_t id) noexcept;
 [[nodiscard]] bool on_order_notice(device_state& dev, const net::arrival& message) noexcept;
 
-// At the receiver.
+// The receiver's side.
 
 [[nodiscard]] bool on_order_request(device_state& dev, const net::arrival& message) noexcept;
 /// So many messages of `source` were put in order, or dropped.

@@ -271,7 +271,7 @@ attempt ask(device_state& dev, operation_state& operation, shortage& reason) noe
   return attempt::stuck;
 }
 
-// In the backlog: true once this device has nothing more to do for the operation.
+// Called in the backlog: true once this device has nothing more to do for the operation.
 bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept {
   if (answer == attempt::stuck) return false;
   if (answer == attempt::waiting) return true;

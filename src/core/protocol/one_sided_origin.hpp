@@ -42,7 +42,7 @@ enum class attempt : std::uint8_t { finished, waiting, stuck };
 [[nodiscard]] attempt transfer(device_state& dev, operation_state& operation, shortage& reason) noexcept;
 [[nodiscard]] attempt ask(device_state& dev, operation_state& operation, shortage& reason) noexcept;
 [[nodiscard]] attempt notify(device_state& dev, operation_state& operation) noexcept;
-/// In the backlog: true once this device has nothing more to do for the operation.
+/// Called in the backlog: true once this device has nothing more to do for the operation.
 [[nodiscard]] bool go_on(device_state& dev, operation_state& operation, attempt answer) noexcept;
 
 }  // namespace one_sided_origin

@@ -43,7 +43,7 @@ operation_state* begin_region(device_state& dev, const net::arrival& message, co
     return nullptr;
   }
   out->opcode = opcode;
-  out->copying.begin(0, 0);  // in packets; none has failed
+  out->copying.begin(0, 0);  // travels in packets; none has failed
   out->copying.remote_ticket = body.ticket;
   std::byte* const data = dev.memory().regions().find(body.region, body.offset, body.bytes);
   if (data == nullptr) {

@@ -11,7 +11,7 @@ namespace weft::core::post_inline {
 
 [[nodiscard]] [[gnu::cold, gnu::noinline]] status refused(device_state& dev, operation opcode, std::uint32_t peer,
                                                           net::post_result result);
-/// For a message whose ring is not known yet, or that takes no ring. Takes the header's fields as arguments: in the
+/// Posts a message whose ring is not known yet, or that takes no ring. Takes the header's fields as arguments: in the
 /// common case the header then need not lie in memory.
 [[nodiscard]] status post_slow(device_state& dev, std::uint32_t peer, std::uint32_t device, std::uint32_t kind,
                                std::uint32_t id, std::uint64_t tag, detail::ordinary_bytes bytes);

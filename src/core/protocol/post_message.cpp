@@ -144,7 +144,7 @@ status signal_sent(device_state& dev, operation_state& operation, const message_
   return status::posted(ticket);
 }
 
-// For callers that want every completion signalled: takes an operation before it sends the message, so that a
+// Serves callers that want every completion signalled: takes an operation before it sends the message, so that a
 // completion object that is full can be signalled later.
 status post_and_signal(device_state& dev, const message_request& request) {
   operation_state* operation = dev.operations().posts().try_get();
@@ -172,7 +172,7 @@ status try_post_message(device_state& dev, const message_request& request) {
   return result;
 }
 
-// For a receiver-first engine: the send waits here for the RTR of its receive.
+// Serves a receiver-first engine: the send waits here for the RTR of its receive.
 status post_to_ready_receive(device_state& dev, const message_request& request, engine_state& engine) {
   dev.runtime().peers().refuse_if_cut_off("post_send", request.peer);
   operation_state* const send = dev.operations().posts().try_get();
@@ -334,7 +334,7 @@ net::post_result post_eager(device_state& dev, std::uint32_t peer, std::uint32_t
   return result;
 }
 
-// After done the packet belongs to the transport; if its bytes were sent inline, it is back in the pool.
+// The transport owns the packet after *done*; if its bytes were sent inline, it is back in the pool.
 status post_packet(device_state& dev, std::uint32_t peer, std::uint32_t id, std::uint32_t packet, std::uint32_t bytes,
                    const post_packet_options& options) {
   WEFT_ASSERT_CHECKED(peer < dev.rank_count() && packet < dev.memory().packets().count());

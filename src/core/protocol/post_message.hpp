@@ -20,20 +20,20 @@ struct message_request {
   wire rts;
   operation opcode;
   std::uint32_t peer;
-  std::uint32_t id;  // of the completion or engine
+  std::uint32_t id;  // id of the completion or engine
   std::uint64_t tag;
   source_payload bytes;
   completion* local;
   void* context;
   std::uint32_t device;
-  std::uint32_t policy;  // of a send, in the high byte of the kind
+  std::uint32_t policy;  // policy of a send, in the high byte of the kind
   bool delivered;
   bool allow_done;
   bool allow_retry;
   std::uint32_t sequence = 0;
 };
 
-/// For posts that may not answer retry. **Errors**: backlog_full, always.
+/// Refuses posts that may not answer retry. **Errors**: backlog_full, always.
 [[noreturn]] void throw_backlog_full(operation opcode, std::uint32_t peer, std::uint32_t count);
 
 namespace post_message {

@@ -13,7 +13,7 @@ namespace weft::core {
 
 /// The outcome of a numbered post.
 enum class numbered : std::uint8_t {
-  sent,        // with its number
+  sent,        // the message is out, with its number
   owed,        // it has a number, and an operation has to send it later
   refused,     // there was no room; nothing has happened
   closed,      // another thread had closed the numbers; nothing has happened
@@ -52,7 +52,7 @@ template <class Send>
   return numbered::refused;
 }
 
-/// The same without an operation: the message is sent now or not at all.
+/// Posts without an operation: the message is sent now or not at all.
 template <class Send>
 [[nodiscard]] numbered post_numbered_now(device_state& dev, ordered_numbers& numbers, std::uint32_t target,
                                          const Send& send) noexcept {

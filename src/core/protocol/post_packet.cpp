@@ -37,7 +37,7 @@ net::post_result try_send(device_state& dev, std::uint32_t peer, std::uint32_t d
   return sent;
 }
 
-// Of a post that signals `packet_returns`: the packet goes back now, or with the signal, or stays the caller's.
+// The post signals `packet_returns`: the packet goes back now, or with the signal, or stays the caller's.
 status packet_kept_by(device_state& dev, filled_packet packet, status answer) noexcept {
   if (answer.is_retry()) return answer;
   if (answer.is_done()) dev.memory().packets().put(packet.index);

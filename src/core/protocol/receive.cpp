@@ -177,7 +177,7 @@ status receive_message(device_state& dev, unexpected_message& probed, const rece
                                receive_probed(dev, *receive, probed, request));
 }
 
-// For a message that will not be received: gives its packet back; the sender of a long message gets its buffer back.
+// Drops a message that will not be received: gives its packet back; the sender of a long message gets its buffer back.
 void discard(device_state& dev, unexpected_message& probed) noexcept {
   if (kind_of(probed.arrival.header.kind) == wire::ready_to_receive)
     return receiver_first::give_up(dev, probed, errc::unknown_completion);

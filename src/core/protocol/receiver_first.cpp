@@ -123,7 +123,8 @@ step step_with(device_state& dev, operation_state& send, const ready_body& ready
     return step::send_written;
   }
   if (!send.copying.acknowledge || (send.copying.remote_address != 0 && !is_short(dev, send))) return step::write;
-  send.copying.remote_address = 0;  // by packets, which the receiver confirms: `written` tells it the send's ticket
+  // It goes by packets, which the receiver confirms: `written` tells it the send's ticket.
+  send.copying.remote_address = 0;
   return step::send_written;
 }
 
@@ -402,11 +403,12 @@ std::uint64_t ticket_of(const unexpected_message& ready) noexcept { return body_
 
 void end_taken_back(device_state& dev, unexpected_message& message) noexcept {
   if (!message.takes_back) return give_up(dev, message, errc::cancelled);
-  message.takes_back = false;  // as in all that are free
+  message.takes_back = false;  // so it is in all that are free
   dev.matching().unexpected().put(message);
 }
 
-// For an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for it.
+// Answers an RTR that no send will match here: the receiver gets the error `why`, now or once an operation is free for
+// it.
 void give_up(device_state& dev, unexpected_message& ready, errc why) noexcept {
   ready.why = why;
   if (operation_state* const answer = receive::operation_for_unwanted(dev); answer != nullptr) {

@@ -10,7 +10,7 @@
 
 namespace weft::core::receiver_first {
 
-// At the receiver.
+// The receiver's side.
 /// Posts a receive: sends an RTR to its sender. **Errors**: backlog_full, transport_failed.
 [[nodiscard]] status announce(device_state& dev, operation_state& receive, const receive_request& request);
 /// A step: sends the RTR that had no room.
@@ -26,7 +26,7 @@ namespace weft::core::receiver_first {
 /// Sends that request, which had no room, from the backlog.
 [[nodiscard]] bool ask_again(device_state& dev, operation_state& carrier) noexcept;
 
-// At the sender.
+// The sender's side.
 /// Posts a send: it matches an RTR, or waits for one.
 [[nodiscard]] status match_ready(device_state& dev, operation_state& send, engine_state& engine, bool allow_done,
                                  bool allow_retry);

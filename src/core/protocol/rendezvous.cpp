@@ -90,7 +90,7 @@ bool on_rts(device_state& dev, const net::arrival& message) noexcept {
 void begin(device_state& dev, operation_state& receiving, const rts_body& body) noexcept {
   receiving.receiving.message_bytes = body.bytes;
   receiving.copying.remote_ticket = body.ticket;
-  // In memory of a kind at this side: packets. A kind may end meanwhile, so this is asked once.
+  // Memory of a kind at this side takes packets. A kind may end meanwhile, so this is asked once.
   receiving.copying.begin(receiving.receiving.into.is_for_peers() ? body.address : 0, body.pieces);
   receiving.copying.acknowledge = body.acknowledge != 0;
   const bool fits = body.bytes <= receiving.receiving.into.bytes();
@@ -190,7 +190,7 @@ bool on_chunk(device_state& dev, const net::arrival& message) noexcept {
   return true;
 }
 
-// As the last chunk: packets that were sent before it may arrive after it.
+// Counts like the last chunk: packets that were sent before it may arrive after it.
 bool on_chunks_failed(device_state& dev, const net::arrival& message) noexcept {
   chunks_failed_body body;
   if (!read_body(message, body)) return arrive::reject(dev, message);
@@ -288,7 +288,7 @@ bool send_rtr(device_state& dev, operation_state& operation) noexcept {
 }
 
 bool fetch(device_state& dev, operation_state& operation) noexcept {
-  // In short pieces at the sender, in memory of a kind at either side, or as it is chosen: packets.
+  // Packets are for short pieces at the sender, for memory of a kind at either side, and where they are chosen.
   if (operation.copying.remote_address == 0 || operation.copying.chosen.method == copy_method::packets)
     return send_rtr(dev, operation);
   if (operation.copying.state != nullptr || cooperative_copy::begin(dev, operation))

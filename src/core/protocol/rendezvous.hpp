@@ -17,7 +17,7 @@ void begin(device_state& dev, operation_state& receiving, const rts_body& body) 
 /// If `answer` owes a signal, that has the error, too.
 void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, errc why) noexcept;
 
-// At the target.
+// The target's side.
 [[nodiscard]] bool on_rts(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool fetch(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool send_rtr(device_state& dev, operation_state& operation) noexcept;
@@ -25,12 +25,12 @@ void refuse(device_state& dev, operation_state& answer, std::uint64_t ticket, er
 [[nodiscard]] bool on_chunks_failed(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool send_fin(device_state& dev, operation_state& operation) noexcept;
 
-// At the sender.
+// The sender's side.
 [[nodiscard]] bool on_rtr(device_state& dev, const net::arrival& message) noexcept;
 [[nodiscard]] bool stream(device_state& dev, operation_state& operation) noexcept;
 [[nodiscard]] bool on_fin(device_state& dev, const net::arrival& message) noexcept;
 
-/// For an operation whose bytes this rank can't read: it sends no further packet, and both sides get the error.
+/// Ends an operation whose bytes this rank can't read: it sends no further packet, and both sides get the error.
 [[nodiscard]] bool fail_chunks(device_state& dev, operation_state& operation) noexcept;
 
 /// Copies a chunk, whose place is checked, into the buffer. Several threads may, with a chunk each.

@@ -36,7 +36,7 @@ class spare_room {
 };
 
 spare_room& spare_of_this_thread() noexcept {
-  static thread_local spare_room spare;  // of the thread
+  static thread_local spare_room spare;  // variable of the thread
   return spare;
 }
 
@@ -121,7 +121,7 @@ kept_reply* take_room(kept_reply* reserved, std::size_t bytes) noexcept {
   room->keep(dev, message);
 }
 
-// For callers that want a signal: it is kept if the object is full.
+// Serves callers that want a signal: it is kept if the object is full.
 [[gnu::noinline]] void signal_sent(device_state& dev, const reply_request& message) {
   promise::make(*message.local);
   completion_record record = record_of(message, errc::none);

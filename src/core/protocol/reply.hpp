@@ -32,7 +32,7 @@ class kept_reply final : public retry_entry {
   kept_reply(const kept_reply&) = delete;
   kept_reply& operator=(const kept_reply&) = delete;
 
-  /// With room for so many bytes; null: there is no memory.
+  /// Makes one with room for so many bytes; null: there is no memory.
   [[nodiscard]] static kept_reply* make(std::size_t room) noexcept;
   static void destroy(kept_reply* gone) noexcept;
 
@@ -71,7 +71,7 @@ class kept_reply final : public retry_entry {
   errc error_ = errc::none;
   bool is_long_ = false;
   bool is_over_ = false;         // the signal alone is left
-  std::uint8_t awaited_in_ = 0;  // where flushes count it
+  std::uint8_t awaited_in_ = 0;  // the place where flushes count it
 };
 
 namespace reply {

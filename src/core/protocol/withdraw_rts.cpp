@@ -23,7 +23,7 @@ namespace {
 
 bool is_rts(std::uint32_t kind) noexcept { return kind_of(kind) == wire::rts || kind_of(kind) == wire::send_rts; }
 
-// In `operation_state::asked_back`.
+// Values of `operation_state::asked_back`.
 constexpr std::uint64_t request(std::uint64_t ticket, back_request state) noexcept {
   return operation_pool::request_of(ticket, state);
 }
@@ -151,7 +151,7 @@ bool on_withdraw_rts(device_state& dev, const net::arrival& message) noexcept {
   }
   answer->copying.remote_ticket = 0;
   answer->answering.has_begun = !is_given_up && is_begun(dev, message.source, body.ticket);
-  answer->copying.remote_ticket = body.ticket;  // after `is_begun`, which looks at this operation as well
+  answer->copying.remote_ticket = body.ticket;  // set after `is_begun`, which looks at this operation as well
   if (is_given_up) answer->error = errc::cancelled;
   dev.defer(*answer, is_given_up ? step::send_fin : step::answer_withdraw);
   return true;

@@ -70,14 +70,14 @@ std::string published_settings(const base::settings& settings) {
   for (const base::setting& row : base::setting_table()) {
     if (row.scope == base::setting_scope::job) out += fmt::format("{}={}\n", row.name, row.show(row, settings));
   }
-  // As a number, as the list may be longer than a value.
+  // A number, as the list may be longer than a value.
   const base::processor_set processors = base::processors_of_this_thread();
   return out + fmt::format("{}={} {:x} {}\n", processors_line, processors.count(),
                            std::hash<std::string>{}(processors.to_text()), host_name());
 }
 
 bool are_beyond_processors(const std::vector<std::string>& published) {
-  std::map<std::string_view, std::size_t> ranks;  // by line
+  std::map<std::string_view, std::size_t> ranks;  // key: line
   for (const std::string& each : published) ++ranks[value_of(each, processors_line)];
   return std::ranges::any_of(ranks, [](const auto& each) {
     std::size_t processors = 0;

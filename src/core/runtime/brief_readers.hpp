@@ -49,8 +49,8 @@ class brief_readers final : private base::not_inherited {
     poll_gate gate{false};
   };
 
-  std::array<own, own_gates> gates_;  // by the thread's slot
-  poll_gate shared_{true};            // for all other threads
+  std::array<own, own_gates> gates_;  // index: the thread's slot
+  poll_gate shared_{true};            // entered by all other threads
   base::fork_entry at_forks_{*this};
 };
 

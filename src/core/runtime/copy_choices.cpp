@@ -84,7 +84,7 @@ class_methods copy_choices::methods_of(std::size_t index) const noexcept {
       asked_pages_ != 0 ? std::uint64_t{asked_pages_} * copy_state::page_bytes : copy_state::piece_bytes_min;
   class_methods out;
   out.allowed = set_of(copy_method::packets) | set_of(copy_method::one_side);
-  // Of collectives alone, whose long bytes are read where they lie.
+  // Bytes of collectives alone, whose long bytes are read where they lie.
   if (packet_bytes_ << index >= learned_bytes_max) out.allowed = set_of(copy_method::one_side);
   if (longest < 2 * piece) return out;
   out.first = copy_method::both_long;

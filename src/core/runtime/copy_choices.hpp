@@ -57,7 +57,7 @@ class copy_choices {
   // When the runtime began, by both clocks: tells how long a tick is.
   std::uint64_t began_time_;
   base::clock::time_point began_;
-  std::unique_ptr<std::atomic<peer_choice*>[]> peers_;  // by rank; null until its first long message
+  std::unique_ptr<std::atomic<peer_choice*>[]> peers_;  // index: rank; null until its first long message
 };
 
 }  // namespace weft::core

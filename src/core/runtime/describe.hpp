@@ -10,7 +10,7 @@
 
 namespace weft::core {
 
-/// As in `a counter of value 3, which no operation will signal`. The object lives meanwhile.
+/// Text such as `a counter of value 3, which no operation will signal`. The object lives meanwhile.
 [[nodiscard]] std::string to_text(const completion& object);
 
 /// The counts of device `index` of `rank`.

@@ -60,7 +60,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
   const std::uint32_t cells = checked_cells(owner, options);
   const progress_policy policy = options.policy.value_or(owner.attributes().progress_policy);
   for (bool is_adopted = false;;) {
-    // Before the lock: a handler of device 0 may be waiting for the lock.
+    // Comes before the lock: a handler of device 0 may be waiting for the lock.
     poll_gate::scoped_entry entry;
     if (is_adopted) entry.take(standard().gate());
     const bool may_release = is_adopted;

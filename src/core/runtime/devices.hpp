@@ -29,7 +29,7 @@ class devices {
   void open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle);
   /// Whether posts of all devices ask kinds of memory for addresses.
   void look_at_addresses(bool look);
-  /// From here on no thread of another device begins to poll a shared device.
+  /// Lets no thread of another device begin any more to poll a shared device.
   void hide(device_state& shared) noexcept;
   /// Destroys a device that no other thread can find any more. `entry` is inside the gate of the default device, unless
   /// `gone` is the default device.
@@ -54,7 +54,7 @@ class devices {
     for (std::uint32_t index = 0; index < all_.size(); ++index) visitor(index, all_[index].get());
     return true;
   }
-  /// The same; waits for threads that open or close a device.
+  /// Visits them; waits for threads that open or close a device.
   template <class Visit>
   void visit(const Visit& visitor) {
     const std::scoped_lock lock{mutex_};
@@ -69,7 +69,7 @@ class devices {
   std::mutex mutex_;
   std::vector<std::unique_ptr<device_state>> all_;  // null where there is none
   std::vector<bool> adopted_;                       // polled by device 0
-  std::vector<std::uint32_t> cells_;                // of the rings of each index; 0: it has had no device yet
+  std::vector<std::uint32_t> cells_;                // cells of the rings of each index; 0: it has had no device yet
   shared_devices shared_;
 };
 

@@ -175,7 +175,7 @@ void end_of_engine::drop_all() noexcept {
   if (posted != nullptr) base::misuse(engine.receiver_first ? destroyed_with_sends : destroyed_with_receives);
 }
 
-// From here on no thread of another device begins to poll this device.
+// No thread of another device begins to poll this device from here on.
 end_of_device::end_of_device(runtime_state& runtime, device_state*& handle) noexcept
     : runtime_{&runtime}, handle_{&handle} {
   device_state& gone = **handle_;
@@ -198,7 +198,7 @@ void end_of_device::wait_for_gate() noexcept {
 bool end_of_device::close(bool may_block) noexcept {
   device_state& gone = **handle_;
   if (gone.marks().is_shared() && !gone.gate().is_free()) return false;
-  gone.hooks().clear();  // before the lock: hooks may own objects of this runtime
+  gone.hooks().clear();  // done before the lock: hooks may own objects of this runtime
   const std::uint32_t index = gone.index();
   poll_gate::scoped_entry entry;
   if (index != 0 && may_block) {

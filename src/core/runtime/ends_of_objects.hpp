@@ -34,8 +34,8 @@ class pending_polls {
 
  private:
   runtime_state* runtime_;
-  std::array<std::uint64_t, net::slots_max> before_{};  // by index: the passes of its gate
-  std::uint64_t inside_ = 0;                            // by index
+  std::array<std::uint64_t, net::slots_max> before_{};  // passes of the gate of each index
+  std::uint64_t inside_ = 0;                            // bit: index
 };
 
 /// The end of an object whose id is withdrawn from a table. Threads that read the old table are inside a call of

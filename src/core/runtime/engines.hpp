@@ -49,7 +49,7 @@ class engines {
       return {base::presence::present, &standard_};
     return readers_.read([&] { return ids_.look_up(id); });
   }
-  /// For other reads of engines by threads outside of any poll.
+  /// Guard other reads of engines by threads outside of any poll.
   [[nodiscard]] brief_readers& readers() noexcept { return readers_; }
   /// `engine_state` by id, without the default engine.
   [[nodiscard]] const base::id_table<>& ids() const noexcept { return ids_; }

@@ -21,7 +21,7 @@ struct flush_request {
   std::uint64_t region = 0;  // its name; 0: all
 };
 
-/// Where an operation is counted, in the byte that it keeps.
+/// The place where an operation is counted, in the byte that it keeps.
 struct flush_count {
   bool is_transfer = false;  // a put or atomic
   std::uint8_t of_rank = 0;  // halves

@@ -74,7 +74,7 @@ class basic_flush_word {
   }
 
  private:
-  static constexpr unsigned count_bits = 28;  // as many operations as tickets can name
+  static constexpr unsigned count_bits = 28;  // enough for the operations that tickets can name
   static constexpr std::uint64_t count_max = (std::uint64_t{1} << count_bits) - 1;
   static constexpr std::uint64_t epoch_one = std::uint64_t{1} << 2 * count_bits;
 

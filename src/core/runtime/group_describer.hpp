@@ -17,7 +17,7 @@ namespace weft::core {
 /// Receives or messages in the engine of all groups that have found no match.
 struct unmatched_step {
   bool is_receive;
-  std::uint32_t rank;  // from which the receive takes a message, or the message's source
+  std::uint32_t rank;  // rank from which the receive takes a message, or the message's source
   std::uint64_t tag;
   std::size_t count;
 };

@@ -33,7 +33,7 @@ class job {
 
   /// Whether more ranks run on some processors than there are, once `agree` has returned; all ranks agree on it.
   [[nodiscard]] bool is_beyond_processors() const noexcept { return is_beyond_processors_; }
-  /// For tests: what `agree` would find on another machine.
+  /// Set by tests: what `agree` would find on another machine.
   void assume_beyond_processors(bool are_beyond) noexcept { is_beyond_processors_ = are_beyond; }
   /// Which ranks share memory, once `join` has returned.
   [[nodiscard]] const core::nodes& nodes() const noexcept { return nodes_; }

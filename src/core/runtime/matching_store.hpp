@@ -48,14 +48,14 @@ class matching_store {
 
   /// Numbered messages of `source` were dropped with their engine: a call of progress returns their credits.
   void count_dropped(std::uint32_t source, std::uint32_t count) noexcept;
-  /// For an engine that ends: returns its credits, and takes as many as its numbers lack.
+  /// Called for an engine that ends: returns its credits, and takes as many as its numbers lack.
   void end_numbers(engine_state& ending, std::uint32_t rank_count) noexcept;
 
   void add_to(runtime_counters& out) noexcept;
   /// How many messages in the table have a payload that a pool or a transport has lent. **Threads**: no other one uses
   /// the runtime.
   [[nodiscard]] std::int64_t payloads() noexcept;
-  /// For the end, whatever the user and the peers have done.
+  /// Called at the end, whatever the user and the peers have done.
   void assert_consistent() noexcept;
 
  private:

@@ -15,7 +15,7 @@ namespace weft::core {
 namespace {
 
 constexpr std::uint32_t no_node = ~std::uint32_t{0};
-// Of a value: the number of all members, then some of them.
+// Parts of a value: the number of all members, then some of them.
 constexpr std::size_t members_per_value = boot::value_bytes_max / sizeof(std::uint32_t) - 1;
 
 std::string key_of(const std::string& key, std::size_t value) { return fmt::format("{}{}", key, value); }

@@ -22,7 +22,7 @@ class nodes {
   /// of `job::join`. **Errors**: boot_failed.
   void publish(boot::bootstrap& boot, const std::string& name,
                const std::vector<std::unique_ptr<net::transport>>& transports);
-  /// The same where `members`, in ascending order, share memory: this rank and others.
+  /// Publishes them where `members`, in ascending order, share memory: this rank and others.
   void publish(boot::bootstrap& boot, const std::string& name, const std::vector<std::uint32_t>& members);
   /// Reads the nodes of all ranks, after that fence. **Errors**: boot_failed.
   void learn(boot::bootstrap& boot);

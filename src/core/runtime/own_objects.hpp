@@ -21,7 +21,7 @@ class own_objects {
 
   /// Makes the default device with `options`, the barrier and the replies. Called once.
   void make(runtime& interface, const device_options& options, const base::settings& settings, packet_pool& packets);
-  /// From here on the process reports of the runtime if nothing moves in it. Called after `make`.
+  /// Lets the process report of the runtime if nothing moves in it. Called after `make`.
   void watch(runtime_state& runtime);
   /// Destroys them. `is_copy`: in a child of fork(). Ends the process if a peer has yet to fetch a long reply.
   void end(bool is_copy) noexcept;

@@ -11,9 +11,9 @@
 namespace weft::core {
 namespace {
 
-// Of so many posts that are answered retry, one looks.
+// One of so many posts that are answered retry looks.
 constexpr unsigned retries_per_look = 256;
-thread_local constinit unsigned retries = 0;  // of the thread
+thread_local constinit unsigned retries = 0;  // variable of the thread
 
 }  // namespace
 
@@ -152,7 +152,7 @@ bool peer_ends::all_have_received(const ended_rank& from) noexcept {
 
 // Closes the ranks from which nothing more can come, and notes which threads may be handling their messages.
 void peer_ends::close_some() noexcept {
-  if (!closed_.empty()) return;  // those first
+  if (!closed_.empty()) return;  // closed ranks come first
   std::erase_if(open_, [&](const ended_rank& each) {
     const bool may_close = all_have_received(each) ||
                            (runtime_->peers().has_died(each.rank) && base::clock::now() >= each.since + patience);

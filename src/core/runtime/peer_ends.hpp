@@ -54,7 +54,7 @@ class peer_ends {
   /// Called when a thread of another device has polled `dev` for that. `has_steps`: steps of operations are left there,
   /// perhaps for those messages.
   void note_polled(device_state& dev, bool has_steps) noexcept;
-  /// The same as `look` after a post was answered retry: finds ranks that have ended, and ends no operation.
+  /// Looks as `look` does, after a post was answered retry: finds ranks that have ended, and ends no operation.
   /// **Threads**: any.
   void look_after_retry() noexcept;
   /// A rank has ended, as its transport did not find out: for tests. **Threads**: any.
@@ -65,11 +65,11 @@ class peer_ends {
   /// Whether a rank has ended just now and is not settled: looks have to follow each other soon. **Threads**: any.
   [[nodiscard]] bool is_settling() const noexcept;
 
-  /// At how many of `count` operations a look looks to find what waits for a rank that was settled before.
+  /// The number of `count` operations at which a look looks to find what waits for a rank that was settled before.
   [[nodiscard]] static constexpr std::uint64_t budget_for(std::uint64_t count) noexcept {
     return std::max<std::uint64_t>(4096, count / 16);
   }
-  /// At how many the last look has looked. For tests.
+  /// The number at which the last look has looked. For tests.
   [[nodiscard]] std::uint64_t looked_at() const noexcept {
     return looked_at_.load(std::memory_order_relaxed);  // [stat]
   }
@@ -82,7 +82,7 @@ class peer_ends {
   };
   /// The threads that were inside gates at one moment.
   struct polls {
-    std::uint64_t inside = 0;  // by device
+    std::uint64_t inside = 0;  // bit: device
     std::array<std::uint64_t, net::slots_max> passes{};
   };
 
@@ -105,14 +105,14 @@ class peer_ends {
 
   runtime_state* runtime_;
   std::atomic<base::clock::rep> next_{0};    // when the next look is due
-  std::atomic<std::uint32_t> number_{0};     // of ranks that have ended
-  std::atomic<std::uint32_t> unsettled_{0};  // of those
+  std::atomic<std::uint32_t> number_{0};     // number of ranks that have ended
+  std::atomic<std::uint32_t> unsettled_{0};  // number of ended ranks that are not settled
   std::atomic<bool> has_settled_{false};
   std::atomic<std::uint64_t> looked_at_{0};
   std::atomic<base::clock::rep> hurry_until_{0};
-  // By device: the messages of so many of the ended ranks are received.
+  // Index: device. The messages of so many of the ended ranks are received.
   std::array<std::atomic<std::uint32_t>, net::slots_max> received_{};
-  std::atomic<std::uint64_t> unfinished_{0};  // by device: a thread of another one polled it, and has left steps there
+  std::atomic<std::uint64_t> unfinished_{0};  // bit: device that a thread of another one polled, and left steps there
   base::try_lock looking_;
   // Under the lock.
   std::vector<net::ended_peer> found_;

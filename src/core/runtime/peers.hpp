@@ -49,7 +49,7 @@ class peers {
   [[nodiscard]] bool has_ended(std::uint32_t peer) const noexcept { return end_of(peer) != end::none; }
   /// The end in the middle: the rank's process has ended, and its runtime was not destroyed.
   [[nodiscard]] bool has_died(std::uint32_t peer) const noexcept { return end_of(peer) == end::died; }
-  /// From here on no message of `peer`, which has ended, continues an operation.
+  /// Lets no message of `peer`, which has ended, continue an operation.
   void close(std::uint32_t peer) noexcept {
     // [peer.close] relaxed -> [peer.closed]: a poll that begins after the fence of `peer_ends` sees it.
     closed_[peer].store(true, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ class peers {
   }
 
   flush_counts flushes_;
-  // By rank.
+  // Index: rank.
   std::unique_ptr<std::atomic<std::uint32_t>[]> failed_;
   std::unique_ptr<std::atomic<const char*>[]> cut_off_;  // the cause; null: not cut off
   std::unique_ptr<std::atomic<end>[]> ends_;

@@ -30,7 +30,7 @@ struct region_location {
     refused,  // it is withdrawn, or the bytes are beyond its end
     mapped,   // `memory`
     copied,   // `address` in the owner's own memory
-    asked,    // by messages only, or not at all: the rank is known to have ended
+    asked,    // reached by messages only, or not at all: the rank is known to have ended
   };
   access reach = access::refused;
   std::byte* memory = nullptr;
@@ -85,7 +85,7 @@ class region_table {
   /// The address of `bytes` bytes from `offset` of this rank's region `name`; null if it is withdrawn or too short.
   [[nodiscard]] std::byte* find(std::uint64_t name, std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
-  /// The same for a region of `rank`.
+  /// Finds them in a region of `rank`.
   [[nodiscard]] region_location locate(std::uint32_t rank, std::uint64_t name, std::uint64_t offset,
                                        std::uint64_t bytes) const noexcept;
 
@@ -115,7 +115,7 @@ class region_table {
   // Written by the owner; all zeros: no region. The other fields are valid while `name` is the region's name.
   struct alignas(detail::cache_line_bytes / 2) entry {
     std::atomic<std::uint64_t> name;
-    std::atomic<std::uint64_t> address;  // in the owner's memory
+    std::atomic<std::uint64_t> address;  // address in the owner's memory
     std::atomic<std::uint64_t> bytes;
     std::atomic<std::uint64_t> shared;  // offset in the shared memory + 1; 0: the region is not in it
   };
@@ -146,21 +146,21 @@ class region_table {
   void give_back(std::map<std::byte*, std::size_t>::node_type&& piece) noexcept;
 
   std::uint32_t rank_;
-  std::uint32_t last_index_;     // of the table, whose size is a power of two
+  std::uint32_t last_index_;     // last index of the table, whose size is a power of two
   std::byte* own_ = nullptr;     // this rank's shared memory; null if no memory is shared
   std::byte* shared_ = nullptr;  // the part of it that is for regions
   std::size_t shared_bytes_ = 0;
-  std::uint64_t all_bytes_ = 0;  // of the shared memory, the table included
+  std::uint64_t all_bytes_ = 0;  // bytes of the shared memory, the table included
   std::unique_ptr<entry[], zeroed_entries> own_entries_;
   entry* published_ = nullptr;  // a copy for peers, in the shared memory
-  // By rank: its shared memory as mapped here; null where it is not, and once the rank is known to have ended.
+  // Index: rank. Its shared memory as mapped here; null where it is not, and once the rank is known to have ended.
   std::vector<std::atomic<std::byte*>> peers_;
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
   std::uint32_t fresh_ = 0;                      // entries from here on were never used, and take no memory
   std::vector<std::uint32_t> ended_;             // the others that are free
-  std::map<std::byte*, std::size_t> free_;       // of the shared memory
-  std::map<std::byte*, std::size_t> allocated_;  // by `open_new`
+  std::map<std::byte*, std::size_t> free_;       // parts of the shared memory
+  std::map<std::byte*, std::size_t> allocated_;  // parts that `open_new` has given
 };
 
 }  // namespace weft::core

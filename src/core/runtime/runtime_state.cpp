@@ -98,7 +98,7 @@ engine_state& runtime_state::make_engine(const matching_engine_options& options)
   refuse_copies();
   engine_state& made = matching_.engines().make(options, rank(), size(), *this);
   matching_.kept().registered(made.id, true);
-  parking_.wake_everybody();  // to deliver messages that have come for it already
+  parking_.wake_everybody();  // delivers messages that have come for it already
   return made;
 }
 

@@ -20,7 +20,7 @@
 namespace weft::core {
 namespace {
 
-constexpr std::size_t line_kinds_max = 16;  // of lines about one thing
+constexpr std::size_t line_kinds_max = 16;  // kinds of lines about one thing
 
 std::uint64_t moves_of(const device_counters& counted) noexcept {
   return counted.progress_moved + counted.active_messages.operations + counted.sends.operations +
@@ -242,7 +242,7 @@ void runtime_witness::describe_matching(base::report& into) {
   all.describe(into, names());
 }
 
-// Of a rank that has made no group, and so waits for no collective, the layer of collectives knows nothing.
+// A rank that has made no group waits for no collective: the layer of collectives knows nothing of it.
 void runtime_witness::describe_groups(base::report& into, const std::vector<unmatched_step>& steps) {
   if (groups_ != nullptr) return groups_->describe(into, steps, names());
   std::map<std::uint32_t, std::size_t> counts;

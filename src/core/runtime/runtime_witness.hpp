@@ -26,8 +26,8 @@ class runtime_witness final : public base::witness {
   void describe(base::report& into) override;
   void add_counters(base::report& into) override;
 
-  /// Who describes messages of collectives; null: nothing is known of them. **Blocking**: until a report that asks the
-  /// last one has been made.
+  /// Lets `groups` describe messages of collectives; null: nothing is known of them. **Blocking**: until a report that
+  /// asks the last one has been made.
   void use(group_describer* groups) noexcept {
     const std::scoped_lock lock{layers_mutex_};
     groups_ = groups;
@@ -44,7 +44,7 @@ class runtime_witness final : public base::witness {
   }
 
  private:
-  // Of all devices, at a time.
+  // The counts of all devices at a time.
   struct devices_seen;
   [[nodiscard]] devices_seen look_at_devices();
   void describe_devices(base::report& into);
@@ -62,10 +62,10 @@ class runtime_witness final : public base::witness {
   group_describer* groups_ = nullptr;
   std::atomic<const detail::report_names*> names_{nullptr};  // written with the lock
   sight last_;
-  // At the beginning of the standstill.
-  std::array<std::uint64_t, net::slots_max> calls_{};  // of each device
+  // Counts at the beginning of the standstill.
+  std::array<std::uint64_t, net::slots_max> calls_{};  // calls of each device
   std::uint64_t retries_ = 0;
-  // At the last looks: a device that no thread polls.
+  // The device that no thread polled at the last looks.
   struct unpolled_device {
     std::uint64_t calls = 0;
     base::clock::time_point since{};

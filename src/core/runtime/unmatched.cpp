@@ -12,8 +12,8 @@
 namespace weft::core {
 namespace {
 
-constexpr std::size_t unmatched_kinds_max = 64;  // of receives, and of messages
-constexpr std::size_t unmatched_shown_max = 8;   // of each of the three lists
+constexpr std::size_t unmatched_kinds_max = 64;  // kinds of receives, and of messages
+constexpr std::size_t unmatched_shown_max = 8;   // shown of each of the three lists
 
 const char* name_of(match_policy policy) noexcept {
   switch (policy) {

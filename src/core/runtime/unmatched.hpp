@@ -60,7 +60,7 @@ class unmatched {
 
   items receives_;  // and sends in receiver-first engines, which wait for announced receives
   items messages_;
-  std::size_t early_ = 0;         // in ordered engines
+  std::size_t early_ = 0;         // early ones in ordered engines
   std::size_t busy_engines_ = 0;  // another thread held the lock
 };
 

@@ -28,7 +28,8 @@ bool has_posted(runtime_state& runtime, const engine_state& engine) noexcept {
 
 }  // namespace
 
-// Also until no thread is inside a signal: the program has not seen it, and the object is about to change its class.
+// Waits also until no thread is inside a signal: the program has not seen it, and the object is about to change its
+// class.
 void end_signals(runtime_state& runtime, completion& object, void (*make_room)(completion& full)) noexcept {
   if (!base::is_unwinding() || runtime.is_copy() || object.outstanding() == 0) return;
   const auto cancel_more = [&] {

@@ -44,7 +44,7 @@ bool wait(device_state& dev, Step&& step) noexcept {
 
 /// Implements `completion::end_signals`. `make_room`: null if the object is never full.
 void end_signals(runtime_state& runtime, completion& object, void (*make_room)(completion& full)) noexcept;
-/// In the destructor of the base, where the object can't be signalled any more: only cancels.
+/// Called in the destructor of the base, where the object can't be signalled any more: only cancels.
 void cancel_signals(runtime_state& runtime, const completion& object) noexcept;
 /// Cancels the receives that wait in `engine`, and the sends to a receiver-first one, and signals them.
 void end_posted(runtime_state& runtime, engine_state& engine) noexcept;

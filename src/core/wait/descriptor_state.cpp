@@ -79,7 +79,7 @@ void descriptor_state::run() noexcept {
     }
     sleep_scope_.reset();
     if (stops_) return;
-    // Before another call of `arm`, which makes the descriptor unreadable.
+    // Comes before another call of `arm`, which makes the descriptor unreadable.
     set_readable();
     armed_ = false;
   }

@@ -30,7 +30,7 @@ class neighbours {
 
  private:
   std::uint32_t self_ = 0;
-  std::vector<std::pair<std::uint32_t, base::processor_set>> all_;  // by rank
+  std::vector<std::pair<std::uint32_t, base::processor_set>> all_;  // first: rank
 };
 
 }  // namespace weft::core

@@ -42,8 +42,8 @@ bool parking::wait(device_state& dev, device_state& standard, completions object
                    const char* function) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
   if (is_done(condition)) return true;
-  // Before the clock is read: what the caller waits for has often come already.
-  std::uint32_t looks = dev.progress() ? 0 : 1;  // in a row that found nothing
+  // Comes before the clock is read: what the caller waits for has often come already.
+  std::uint32_t looks = dev.progress() ? 0 : 1;  // looks in a row that found nothing
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
@@ -145,7 +145,7 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& dev, c
   if (!fences_.has_passed(ticket) && !fences_.pass(&fence_all_processes)) return suspension::none;
   if (is_done(condition)) return suspension::done;
   mine.wait(*limit);
-  note.is_poll = true;  // for reports: a fiber that is suspended again in its wait has not moved
+  note.is_poll = true;  // read by reports: a fiber that is suspended again in its wait has not moved
   return suspension::over;
 }
 

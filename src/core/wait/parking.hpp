@@ -44,7 +44,7 @@ class parking {
  public:
   using time_point = base::clock::time_point;
   static constexpr std::chrono::milliseconds sleep_max{100};
-  /// The same if a transport wakes no sleeper, or the kernel has no fence for all cores.
+  /// The longest sleep if a transport wakes no sleeper, or the kernel has no fence for all cores.
   static constexpr std::chrono::milliseconds nap_max{2};
 
   /// **Threads**: one, before any device is made.
@@ -56,7 +56,7 @@ class parking {
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
   void expect_company(bool others) noexcept { yields_.use(others); }
   [[nodiscard]] bool expects_company() const noexcept { return yields_.is_used(); }
-  /// For waits that poll and never sleep at a word: one step that found nothing, of a thread or a fiber.
+  /// Serves waits that poll and never sleep at a word: one step that found nothing, of a thread or a fiber.
   [[nodiscard]] yield_policy::rest_state begin_rest() const noexcept {
     return {.yields = yields_.begin(), .waiting = {}};
   }
@@ -83,7 +83,7 @@ class parking {
     return awaited_[bucket_of(object)].load(std::memory_order_relaxed) != 0;
   }
 
-  /// From the first to the second, a thread of Weft's makes progress on a device, and is woken for its messages.
+  /// Between the first and the second, a thread of Weft's makes progress on a device, and is woken for its messages.
   /// **Threads**: any.
   void begin_service(std::uint32_t device) noexcept {
     servers_[device].fetch_add(1, std::memory_order_relaxed);  // [hint] as in `is_served`
@@ -132,7 +132,7 @@ class parking {
   bool wait(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {}, const char* function = "device::wait");
 
-  /// Where the caller is a fiber and another thread serves the device: suspends it until a
+  /// If the caller is a fiber and another thread serves the device: suspends it until a
   /// signal of `object`, but not beyond `sleep_max` and `until`. **Returns** false if it has done nothing of that: the
   /// caller looks again and yields.
   template <class Condition>
@@ -158,7 +158,7 @@ class parking {
     sleeper* next = nullptr;
     sleeper* previous = nullptr;
     base::waiter* fiber = nullptr;  // null: a thread
-    bool is_woken = false;          // of a fiber: its event has come, or will
+    bool is_woken = false;          // the fiber's event has come, or will
     sleeper* woken_behind = nullptr;
   };
   class fiber_scope;
@@ -185,13 +185,13 @@ class parking {
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
   yield_policy yields_;
-  shared_fence fences_;                                               // of fibers
+  shared_fence fences_;                                               // fences of fibers
   std::atomic<std::uint32_t> asleep_{0};                              // how many sleep, or are about to
   std::array<std::atomic<std::uint32_t>, buckets> awaited_{};         // sleepers, by the object's address
-  std::array<std::atomic<std::uint32_t>, net::slots_max> servers_{};  // of each device: threads that serve it
+  std::array<std::atomic<std::uint32_t>, net::slots_max> servers_{};  // threads that serve each device
   std::mutex mutex_;
   sleeper* first_ = nullptr;
-  detail::copy_mark copy_;  // in a child of fork(): the sleepers are threads of the parent
+  detail::copy_mark copy_;  // marks a child of fork(): the sleepers are threads of the parent
 };
 
 /// While a thread has one, it is woken when one of `objects` is signalled, or any object if `on_all`.

@@ -24,7 +24,7 @@ namespace weft::core {
 template <class Atomics = detail::std_atomics>
 class basic_shared_fence {
  public:
-  /// After the stores that announce the caller. **Returns**: a ticket for `has_passed`.
+  /// Called after the stores that announce the caller. **Returns**: a ticket for `has_passed`.
   [[nodiscard]] std::uint64_t announce() noexcept {
     // [shared_fence.announce] release -> [shared_fence.begin]: the announcement. It changes nothing, but takes its
     // place in the order of numbers, which a load would not.

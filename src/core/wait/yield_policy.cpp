@@ -73,7 +73,7 @@ void yield_policy::rest_between_tests(detail::test_loop& mine) noexcept {
   } else if (wanted_) {
     left = yield_once(clock::now()).is_lone ? lone_test_count : next_look_count;
   } else {
-    sched_yield();  // to threads of this process
+    sched_yield();  // lets threads of this process run
     left = lone_test_count;
   }
   mine = {.left = static_cast<std::int32_t>(left) - 1, .looks = looks, .yields = yields.count, .due = yields.due};

@@ -96,7 +96,7 @@ class yield_policy {
 
   bool wanted_ = false;
   std::atomic<bool> is_crowded_{false};    // the last yield let another thread run
-  std::atomic<std::uint32_t> pauses_{1};   // of the next long yield
+  std::atomic<std::uint32_t> pauses_{1};   // pauses of the next long yield
   std::atomic<clock::rep> kept_until_{0};  // no thread yields before
 };
 

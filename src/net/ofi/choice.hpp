@@ -11,7 +11,7 @@ namespace weft::net::ofi {
 /// The provider of this name, as it is to be used here. **Errors**: transport_failed, listing what there is.
 [[nodiscard]] owned_info provider_named(std::string_view name);
 
-/// Of the providers that reach other machines, the fastest with a message between two endpoints of this process.
+/// The fastest of the providers that reach other machines, with a message between two endpoints of this process.
 /// **Blocking**: a second for each provider that does not work. **Errors**: transport_failed, saying what was tried.
 [[nodiscard]] owned_info fastest_provider();
 

@@ -166,7 +166,7 @@ void fabric_channel::poll_completions() noexcept {
   take_released();
   if (!unposted_.empty()) post_receives();
   std::array<fi_cq_msg_entry, 16> entries;
-  // At most as many completions as operations, so that the loop ends however fast messages come.
+  // No more completions than operations, so that the loop ends however fast messages come.
   for (std::size_t seen = 0; seen <= operations_.size(); seen += entries.size()) {
     const auto found = fi_cq_read(completions_.get(), entries.data(), entries.size());
     if (found == -FI_EAVAIL) {

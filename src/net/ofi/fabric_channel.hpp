@@ -127,8 +127,8 @@ class fabric_channel final : private detail::payload_owner {
   std::uint32_t sends_;
   std::size_t message_bytes_;
   std::size_t stride_;
-  std::unique_ptr<std::byte, freer> memory_;          // of the send buffers, then the receive buffers
-  std::vector<operation> operations_;                 // in the same order
+  std::unique_ptr<std::byte, freer> memory_;          // memory of the send buffers, then the receive buffers
+  std::vector<operation> operations_;                 // one for each buffer, in their order
   std::vector<std::uint32_t> free_;                   // send buffers
   std::vector<std::uint32_t> unposted_;               // receive buffers
   std::vector<std::atomic<std::uint64_t>> released_;  // receive buffers that were lent, a bit each
@@ -139,7 +139,7 @@ class fabric_channel final : private detail::payload_owner {
   std::atomic<std::uint64_t> messages_{0}, bytes_{0}, refused_{0};
   std::atomic<std::uint32_t> lent_{0};
 
-  // In the order in which they are opened; closed the other way round.
+  // They stand in the order in which they are opened; closed the other way round.
   owned<fid_domain> domain_;
   owned<fid_cq> completions_;
   owned<fid_av> addresses_;

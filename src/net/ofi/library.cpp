@@ -16,7 +16,7 @@ bool find(void* handle, const char* name, Function& out) noexcept {
 const library* load() noexcept {
   // A library that Debian's libfabric loads would install handlers for crash signals.
   setenv("IPATH_NO_BACKTRACE", "1", 0);
-  // With staging buffers, providers report a message as sent that the socket had no room for, and drop it when closed.
+  // Providers with staging buffers report a message as sent that the socket had no room for, and drop it when closed.
   setenv("FI_NET_STAGING_SBUF_SIZE", "0", 0);
   setenv("FI_TCP_STAGING_SBUF_SIZE", "0", 0);
   void* const file = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -21,7 +21,7 @@ namespace weft::net::ofi {
 namespace {
 
 constexpr std::uint32_t devices_most = no_device;
-constexpr std::size_t buffer_space = std::size_t{8} << 20;  // for the buffers of one direction of a fabric endpoint
+constexpr std::size_t buffer_space = std::size_t{8} << 20;  // buffers of one direction of a fabric endpoint
 constexpr std::uint32_t buffers_least = 8;
 constexpr std::uint32_t buffers_most = 256;
 constexpr auto drain_time = std::chrono::seconds{2};

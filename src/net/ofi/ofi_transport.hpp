@@ -26,8 +26,8 @@ struct inbound {
   }
   std::vector<std::uint32_t> sorted;       // receive buffers; under the lock of fabric endpoint 0
   std::vector<std::uint32_t> held;         // receive buffers that the thread that serves the slot has taken
-  std::vector<std::uint32_t> consumed;     // to be given back to fabric endpoint 0
-  std::vector<std::uint64_t> refused_in;   // by rank: the last poll in which the sink had no room for its message
+  std::vector<std::uint32_t> consumed;     // buffers to be given back to fabric endpoint 0
+  std::vector<std::uint64_t> refused_in;   // index: rank; the last poll in which the sink had no room for its message
   std::vector<fabric_channel::loss> lost;  // messages that fabric endpoint 0 or this slot's could not deliver
   std::uint64_t polls = 0;
 };
@@ -62,7 +62,7 @@ class ofi_transport final : public transport {
   void go_live(std::uint32_t slot) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 
-  // For endpoints.
+  // Functions that endpoints use.
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
   [[nodiscard]] fabric_channel& endpoint_of(std::uint32_t slot) noexcept { return *slots_[slot].sender; }
   [[nodiscard]] inbound& inbound_of(std::uint32_t slot) noexcept { return *slots_[slot].arrivals; }
@@ -108,8 +108,8 @@ class ofi_transport final : public transport {
   owned_info info_;
   std::string name_;
   owned<fid_fabric> fabric_;
-  std::vector<std::atomic<bool>> cut_off_;  // by rank
-  std::vector<std::string> addresses_;      // by rank: of fabric endpoint 0
+  std::vector<std::atomic<bool>> cut_off_;  // index: rank
+  std::vector<std::string> addresses_;      // index: rank; addresses of fabric endpoint 0
   packet_store* packets_ = nullptr;
   std::vector<device_slot> slots_;
   std::atomic<std::uint32_t> live_count_{0};

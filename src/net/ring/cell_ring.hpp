@@ -31,7 +31,7 @@ class cell_info {
   constexpr cell_info() noexcept = default;
   constexpr cell_info(std::uint32_t kind, std::uint32_t bytes, bool carries_packet) noexcept
       : word_{kind | bytes << 16 | std::uint32_t{carries_packet} << 24} {}
-  /// Of a cell that begins with `head`.
+  /// The size of a cell that begins with `head`.
   constexpr explicit cell_info(std::uint64_t head) noexcept : word_{static_cast<std::uint32_t>(head >> 32)} {}
 
   [[nodiscard]] friend constexpr bool operator==(cell_info, cell_info) noexcept = default;
@@ -240,7 +240,7 @@ class basic_ring_receiver {
   control_type* control_;
   const cell_type* cells_;
   std::uint32_t mask_;
-  std::uint32_t quarter_;  // of the ring, less one; a mask: after each quarter the receiver returns credit
+  std::uint32_t quarter_;  // quarter of the ring, less one; a mask: after each quarter the receiver returns credit
 };
 
 using ring_sender = basic_ring_sender<>;

@@ -80,7 +80,7 @@ struct alignas(detail::cache_line_bytes) outgoing {
 
   base::try_lock sending;
   ring_sender sender;
-  sleep_word* receiver;  // of the device at the other end
+  sleep_word* receiver;  // sleep word of the device at the other end
   packet_lender lender;
 };
 static_assert(sizeof(outgoing) == detail::cache_line_bytes);
@@ -88,9 +88,9 @@ static_assert(sizeof(outgoing) == detail::cache_line_bytes);
 /// The rings to one peer: one cache line, written when the peer's devices change, and one more for messages that name
 /// their device.
 struct alignas(detail::cache_line_bytes) route {
-  const std::atomic<std::uint64_t>* peer_live = nullptr;  // in the peer's segment
+  const std::atomic<std::uint64_t>* peer_live = nullptr;  // lies in the peer's segment
   std::atomic<std::uint64_t> live{0};                     // `*peer_live` when the ring was found
-  std::atomic<outgoing*> ring{nullptr};                   // of messages that name no device
+  std::atomic<outgoing*> ring{nullptr};                   // ring of messages that name no device
   const std::atomic<outgoing*>* to_device = nullptr;      // slots_max rings, of messages that name a device
 
   /// Which of the peer's devices take messages.

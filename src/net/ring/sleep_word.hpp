@@ -31,7 +31,7 @@ struct basic_sleep_word {
     return value.fetch_or(1, std::memory_order_relaxed) | 1;
   }
 
-  /// After a message has been published: whether a sleeping thread has to be woken.
+  /// Asked after a message has been published: whether a sleeping thread has to be woken.
   [[nodiscard]] bool is_left_asleep() const noexcept {
     // [sleep.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -53,7 +53,7 @@ class self_transport final : public transport {
     ring_receiver receiver;
   };
 
-  // For endpoints.
+  // Functions that endpoints use.
   /// Whether one thread at a time uses the runtime, as its default device is not shared.
   [[nodiscard]] bool is_of_one_thread() const noexcept { return is_of_one_thread_; }
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }

@@ -7,8 +7,8 @@
 
 namespace weft::net::shm {
 
-// For the first message to a peer, and after its devices have changed. A separate function, so that the fast path saves
-// no registers.
+// Called for the first message to a peer, and after its devices have changed. A separate function, so that the fast
+// path saves no registers.
 post_result endpoint_rings::push_slow(std::uint32_t peer, std::uint32_t device, const net::header& header,
                                       const void* payload, std::uint32_t bytes) noexcept {
   outgoing* ring = own_->find_ring(peer, device);

@@ -41,7 +41,7 @@ class endpoint_rings {
     if (!list_rings()) polled_.clear();
   }
 
-  // For polling.
+  // Functions that polls use.
   [[nodiscard]] const std::vector<incoming*>& polled() const noexcept { return polled_; }
   [[nodiscard]] shm_transport& owner() noexcept { return *owner_; }
   /// Whether a peer may have opened a ring since the last look.
@@ -56,7 +56,7 @@ class endpoint_rings {
   void look_for_rings() noexcept;
 
  private:
-  // For the first message to a peer, and after its devices have changed.
+  // Called for the first message to a peer, and after its devices have changed.
   [[nodiscard]] [[gnu::noinline]] post_result push_slow(std::uint32_t peer, std::uint32_t device,
                                                         const net::header& header, const void* payload,
                                                         std::uint32_t bytes) noexcept;
@@ -69,10 +69,10 @@ class endpoint_rings {
   std::uint64_t opened_before_ = looked_never;  // `*opened_` at the last look
   bool is_list_old_ = false;                    // there was no memory for a new list
   slot* own_;
-  route* routes_;  // of own_
+  route* routes_;  // routes of own_
   bool shared_;
   std::vector<slot*> served_;
-  std::vector<incoming*> polled_;  // of all served slots
+  std::vector<incoming*> polled_;  // rings of all served slots
 };
 
 }  // namespace weft::net::shm

@@ -142,7 +142,7 @@ class meeting {
       std::vector<int> sockets{listener_.get()};
       for (const base::descriptor& each : visitors) sockets.push_back(each.get());
       const std::vector<std::size_t> ready = wait_for_visitors(sockets);
-      // From the back, so that the indices before stay valid.
+      // Goes from the back, so that the indices before stay valid.
       for (auto index = ready.rbegin(); index != ready.rend() && *index > 0; ++index) {
         base::descriptor socket = std::move(visitors[*index - 1]);
         visitors.erase(visitors.begin() + static_cast<std::ptrdiff_t>(*index) - 1);

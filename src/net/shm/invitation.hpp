@@ -41,7 +41,7 @@ struct greeting {
 /// std::bad_alloc.
 [[nodiscard]] invitation read_invitation(std::string_view bytes, std::uint32_t rank);
 
-/// Where the owner of the segment of this name can be visited.
+/// The address at which the owner of the segment of this name can be visited.
 [[nodiscard]] std::string socket_name(const secret& segment);
 
 /// Whether rank `host` of `ranks` waits for a visitor with this greeting: higher ranks visit lower ones.

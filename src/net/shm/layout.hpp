@@ -38,7 +38,7 @@ struct segment_header {
   std::uint32_t rank;
   std::uint32_t process_id;
   shm::shape shape;
-  std::uint64_t probe_address;  // of eight bytes in the owner's own memory,
+  std::uint64_t probe_address;  // address of eight bytes in the owner's own memory,
   std::uint64_t probe_value;    // which hold this
   // A line that seldom changes. Written by the owner: bit d is set while device d takes messages.
   // When the owner has ended, each peer that finds that out clears all bits.

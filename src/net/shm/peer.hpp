@@ -39,9 +39,9 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   [[nodiscard]] bool is_attached() const noexcept { return base_ != nullptr; }
   [[nodiscard]] bool is_in_this_process() const noexcept { return same_process_; }
 
-  /// Where the peer says which of its devices take messages.
+  /// The word in which the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
-  /// Where the peer says that a thread of its sleeps until a message arrives for that device.
+  /// The word in which the peer says that a thread of its sleeps until a message arrives for that device.
   [[nodiscard]] sleep_word& sleep_word_at(std::uint32_t device) const noexcept { return header().sleepers[device]; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
     return *reinterpret_cast<ring_control*>(base_ + layout_->ring(device, self_, own_device));
@@ -117,12 +117,12 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   bool same_process_ = false;
   bool can_read_ = false;
   std::atomic<bool> has_ended_{false};
-  bool is_copy_ = false;  // in a child of fork(): the parent gives the packets back
+  bool is_copy_ = false;  // a child of fork(): the parent gives the packets back
   segment mapped_;
   base::descriptor connection_;  // its hang-up announces the peer's end
   base::processor_set processors_;
   alignas(detail::cache_line_bytes) std::atomic<std::uint32_t> taken_{0};
-  std::atomic<std::uint32_t> returned_{0};  // also the position of the next return
+  std::atomic<std::uint32_t> returned_{0};  // packets returned: the position of the next return
   base::fork_entry at_forks_{*this};
 };
 

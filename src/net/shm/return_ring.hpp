@@ -23,7 +23,7 @@ namespace weft::net::shm {
 template <class Atomics = detail::std_atomics>
 struct basic_return_ring {
   using entry = typename Atomics::template atomic<std::uint32_t>;
-  using position = typename Atomics::template atomic<std::uint32_t>;  // of the peer's threads, in their own memory
+  using position = typename Atomics::template atomic<std::uint32_t>;  // shared by the peer's threads, in their memory
 
   static void put(entry* entries, std::size_t count, position& next, std::uint32_t packet) noexcept {
     // [return_ring.position] acq_rel -> [return_ring.position]: passes on that the entry was emptied.

@@ -51,7 +51,7 @@ shm_transport::shm_transport(const transport_context& context)
   }
   allow_launcher_to_read(context.settings.launcher_pid.value_or(static_cast<std::uint32_t>(getppid())));
   const bool wanted = context.settings.shm_cma != base::cma_mode::off;
-  // Before the last fence: after it a rank that can't start may take its segment away.
+  // Done before the last fence: after it a rank that can't start may take its segment away.
   reaches_all_ = meet_peers(context, base(), file, layout_.bytes, peers_, [&] {
     for (auto& other : peers_) {
       if (other->is_attached()) other->probe(wanted);

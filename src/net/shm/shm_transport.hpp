@@ -62,7 +62,7 @@ class shm_transport final : public transport, public memory_sharing {
   void go_live(std::uint32_t index) noexcept override;
   void close(std::uint32_t index) noexcept override;
 
-  // What endpoints use.
+  // Functions that endpoints use.
   /// Makes the slot if there is none yet, with rings of `cells` cells; messages may come for it from now on.
   [[nodiscard]] slot& begin(std::uint32_t index, std::uint32_t cells);
   [[nodiscard]] slot& slot_at(std::uint32_t index) noexcept { return *slots_[index]; }
@@ -90,9 +90,9 @@ class shm_transport final : public transport, public memory_sharing {
   std::array<std::unique_ptr<slot>, slots_max> slots_;
   packet_store* packets_ = nullptr;
   std::uint32_t foreign_packets_max_;
-  std::unique_ptr<std::atomic<std::uint32_t>[]> lent_to_;  // for each packet: the rank that has it, plus 1
+  std::unique_ptr<std::atomic<std::uint32_t>[]> lent_to_;  // index: packet; the rank that has it, plus 1
   base::try_lock reclaiming_;
-  std::vector<std::uint32_t> reclaimed_;  // for each rank: position of its next return
+  std::vector<std::uint32_t> reclaimed_;  // index: rank; position of its next return
   // The connections of peers that have not ended, as far as is known, and their ranks.
   std::vector<pollfd> connections_;
   std::vector<std::uint32_t> connected_ranks_;

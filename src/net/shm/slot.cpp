@@ -127,7 +127,7 @@ bool slot::holds_unread() const noexcept {
       const auto device = static_cast<std::uint32_t>(std::countr_zero(devices));
       if (device >= layout_->shape.devices_max || !(*peers_)[rank]->is_attached()) continue;
       auto& control = *reinterpret_cast<ring_control*>(base_ + layout_->ring(index_, rank, device));
-      // Of a ring that no poll has found, the first message is next.
+      // The next message of a ring that no poll has found is its first.
       if (is_known(control)) continue;
       const incoming unseen{*(*peers_)[rank], control, control.cells(layout_->shape.ring_cells)};
       if (unseen.receiver.holds_unread()) return true;

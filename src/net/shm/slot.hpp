@@ -26,7 +26,7 @@ struct incoming {
   peer* source;
   std::uint32_t rank;
   ring_receiver receiver;
-  const incoming* before = nullptr;  // in the list of `slot::newest_`
+  const incoming* before = nullptr;  // next in the list of `slot::newest_`
 };
 
 class slot {
@@ -61,19 +61,19 @@ class slot {
   void add_sources(std::uint32_t source, std::uint64_t devices);
 
   std::vector<std::unique_ptr<peer>>* peers_;
-  std::byte* base_;  // of our own segment
+  std::byte* base_;  // begin of our own segment
   const layout* layout_;
   std::uint32_t index_;
   std::uint32_t cells_;
   std::atomic<std::uint32_t>* borrowers_;
   std::vector<route> routes_;
-  std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // by peer and its device
+  std::vector<std::array<std::atomic<outgoing*>, slots_max>> endpoint_of_;  // index: peer, then its device
   std::mutex making_;                                                       // rings, and their entries in `routes_`
   std::vector<std::unique_ptr<outgoing>> made_;                             // under `making_`
-  const std::atomic<std::uint64_t>* connects_;                              // of our segment: a word for each rank
+  const std::atomic<std::uint64_t>* connects_;                              // lies in our segment: a word for each rank
   std::vector<std::uint64_t> connected_;                                    // the rings that are in `sources_`
   std::deque<incoming> sources_;                                            // stay where they are
-  std::atomic<const incoming*> newest_{nullptr};                            // of these, for other threads
+  std::atomic<const incoming*> newest_{nullptr};                            // newest of these, for other threads
   bool missed_ = false;
 };
 

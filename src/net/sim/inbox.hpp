@@ -66,7 +66,7 @@ class inbox {
   struct held {
     arrival message;
     std::uint64_t due = 0;     // the poll from which on it may be delivered
-    std::uint64_t serial = 0;  // in the order of arrival
+    std::uint64_t serial = 0;  // number in the order of arrival
     std::array<std::byte, detail::inline_bytes_max> payload{};
   };
 
@@ -89,8 +89,8 @@ class inbox {
   std::uint64_t serial_ = 0;
   std::vector<held> held_;
   std::vector<lost> lost_;
-  std::vector<std::uint32_t> held_from_;  // by rank
-  std::vector<std::uint64_t> blocked_;    // by rank: the last poll in which the sink refused its message
+  std::vector<std::uint32_t> held_from_;  // index: rank
+  std::vector<std::uint64_t> blocked_;    // index: rank; the last poll in which the sink refused its message
 };
 
 }  // namespace weft::net::sim

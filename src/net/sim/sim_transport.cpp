@@ -8,7 +8,7 @@
 namespace weft::net::sim {
 namespace {
 
-// The same in every build, unlike std::hash.
+// A hash that is equal in every build, unlike std::hash.
 std::uint64_t number_of(std::string_view name) noexcept {
   std::uint64_t out = 0;
   for (const char each : name) out = mixed(out + static_cast<unsigned char>(each) + 1);
@@ -48,7 +48,7 @@ transport_counts sim_transport::counted() const noexcept {
 
 std::byte* sim_transport::shared_memory(std::uint32_t rank) noexcept {
   std::byte* const there = wrapped_->sharing()->shared_memory(rank);
-  // The same answer in each call: memory that was mapped stays mapped.
+  // Answers alike in each call: memory that was mapped stays mapped.
   if (there == nullptr || rank == rank_ || mixed(seed_ + rank) % 100 >= plan_.deny_percent) return there;
   tally::count(tally_.unmapped);
   return nullptr;

@@ -20,7 +20,7 @@ struct slot {
   slot(const plan& plan, std::uint64_t seed, std::uint32_t ranks, tally& faults)
       : posts{seed}, arrivals{plan, ~seed, ranks, faults} {}
 
-  dice posts;                        // of posts and direct copies
+  dice posts;                        // dice of posts and direct copies
   std::atomic<bool> refused{false};  // whether the last post was refused
   inbox arrivals;
 };
@@ -59,7 +59,7 @@ class sim_transport final : public transport, public memory_sharing {
     return wrapped_->sharing()->processors_of(rank);
   }
 
-  // For endpoints.
+  // Functions that endpoints use.
   [[nodiscard]] transport& wrapped() noexcept { return *wrapped_; }
   [[nodiscard]] const plan& fault_plan() const noexcept { return plan_; }
   [[nodiscard]] tally& counts() noexcept { return tally_; }
@@ -76,7 +76,7 @@ class sim_transport final : public transport, public memory_sharing {
   std::uint32_t rank_;
   std::uint32_t ranks_;
   plan plan_;
-  std::uint64_t seed_;  // of this rank and transport
+  std::uint64_t seed_;  // seed of this rank and transport
   tally tally_;
   std::atomic<std::uint64_t> reads_{0};
   std::atomic<std::uint64_t> writes_{0};

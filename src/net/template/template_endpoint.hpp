@@ -22,13 +22,13 @@ class template_endpoint final : public endpoint<Sink> {
     return post_result::full;
   }
 
-  /// After ok the packet is the transport's, which puts it back once; after another answer it is the caller's.
+  /// The packet is the transport's after *ok*, which puts it back once; after another answer it is the caller's.
   post_result try_send(std::uint32_t /*peer*/, std::uint32_t /*device*/, const net::header& /*header*/,
                        std::uint32_t /*packet*/, std::uint32_t /*bytes*/) noexcept override {
     return post_result::full;
   }
 
-  /// For each message that has arrived: check every number that the peer wrote, on a copy; drop and count what is
+  /// Delivers each message that has arrived: check every number that the peer wrote, on a copy; drop and count what is
   /// impossible; fill an `arrival` and call `sink.on_message`. After false, keep the message and all that the same
   /// device of that peer has sent after it for a later poll.
   unsigned poll(Sink& /*sink*/, unsigned /*budget*/) noexcept override { return 0; }

@@ -21,7 +21,7 @@ class template_transport final : public transport {
   [[nodiscard]] const char* name() const noexcept override { return "template"; }
   /// The ranks that have answered at set-up. The runtime uses the first transport of its list that reaches a peer.
   [[nodiscard]] bool reaches(std::uint32_t /*peer*/) const noexcept override { return false; }
-  /// The same answer at all ranks.
+  /// Answers alike at all ranks.
   [[nodiscard]] bool reaches_all() const noexcept override { return false; }
   [[nodiscard]] memory_sharing* sharing() noexcept override { return nullptr; }
   void use_packets(packet_store& packets) noexcept override { packets_ = &packets; }
@@ -43,7 +43,7 @@ class template_transport final : public transport {
   void go_live(std::uint32_t /*slot*/) noexcept override {}
   void close(std::uint32_t /*slot*/) noexcept override {}
 
-  // For endpoints.
+  // Functions that endpoints use.
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] packet_store& packets() noexcept { return *packets_; }
 
