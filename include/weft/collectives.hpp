@@ -228,9 +228,9 @@ class collective {
     /// The input is `{}`, or the output of a scatter. All members of an alltoall say so, or none of them.
     bool is_inplace = false;
     std::uint32_t root = 0;
-    const_buffer_ref in{};
+    const_buffer_ref input{};
     buffer_ref out{};
-    reduction how{};
+    reduction op{};
     blocks in_blocks{};
     blocks out_blocks{};
     /// Whether the blocks of a gather or scatter have sizes of their own, which the root alone names.
@@ -262,16 +262,16 @@ class collective {
 
   /// `buffer` of member `root` to the same buffer of all.
   [[nodiscard]] static collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
-    return collective{{.operation = collective_operation::broadcast, .root = root, .in = buffer, .out = buffer}};
+    return collective{{.operation = collective_operation::broadcast, .root = root, .input = buffer, .out = buffer}};
   }
   /// `input` of all members combined, into `out` of all, which has as many bytes. `input` may be `{}`: in place.
   [[nodiscard]] static collective allreduce(const collective_input& input, buffer_ref out,
                                             const reduction& op) noexcept {
     return collective{{.operation = collective_operation::allreduce,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
-                       .how = op}};
+                       .op = op}};
   }
   /// Combines elements: `allreduce(mine, all)` adds, `allreduce({}, all, reductions::max{})` is in place.
   template <class Out, class Callable = std::plus<>>
@@ -295,9 +295,9 @@ class collective {
     return collective{{.operation = collective_operation::reduce,
                        .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
-                       .how = op}};
+                       .op = op}};
   }
   /// Combines elements: `out` of other members than the root may be an empty container.
   template <class Out, class Callable = std::plus<>>
@@ -322,7 +322,7 @@ class collective {
     return collective{{.operation = collective_operation::gather,
                        .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out}};
   }
   /// Allows blocks of different sizes. The root gives their places in `out`; the others give none.
@@ -331,7 +331,7 @@ class collective {
     return collective{{.operation = collective_operation::gather,
                        .is_inplace = input.is_inplace(),
                        .root = root,
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
                        .out_blocks = lists,
                        .root_has_blocks = true}};
@@ -342,7 +342,7 @@ class collective {
     return collective{{.operation = collective_operation::scatter,
                        .is_inplace = out.is_inplace(),
                        .root = root,
-                       .in = input,
+                       .input = input,
                        .out = out.buffer()}};
   }
   /// Allows blocks of different sizes. The root gives their places in `input`; the others give none.
@@ -351,7 +351,7 @@ class collective {
     return collective{{.operation = collective_operation::scatter,
                        .is_inplace = out.is_inplace(),
                        .root = root,
-                       .in = input,
+                       .input = input,
                        .out = out.buffer(),
                        .in_blocks = lists,
                        .root_has_blocks = true}};
@@ -361,7 +361,7 @@ class collective {
                                             const blocks& lists = {}) noexcept {
     return collective{{.operation = collective_operation::allgather,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
                        .out_blocks = lists}};
   }
@@ -371,7 +371,7 @@ class collective {
                                            const blocks& received = {}) noexcept {
     return collective{{.operation = collective_operation::alltoall,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
                        .in_blocks = sent,
                        .out_blocks = received}};
@@ -382,9 +382,9 @@ class collective {
                                                  const blocks& lists = {}) noexcept {
     return collective{{.operation = collective_operation::reduce_scatter,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
-                       .how = op,
+                       .op = op,
                        .out_blocks = lists}};
   }
   /// Combines elements: `reduce_scatter(parts, mine)` adds.
@@ -407,9 +407,9 @@ class collective {
   [[nodiscard]] static collective scan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
     return collective{{.operation = collective_operation::scan,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
-                       .how = op}};
+                       .op = op}};
   }
   /// Combines elements: `scan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>
@@ -432,9 +432,9 @@ class collective {
   [[nodiscard]] static collective exscan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
     return collective{{.operation = collective_operation::exscan,
                        .is_inplace = input.is_inplace(),
-                       .in = input.buffer(),
+                       .input = input.buffer(),
                        .out = out,
-                       .how = op}};
+                       .op = op}};
   }
   /// Combines elements: `exscan(mine, sums)` adds.
   template <class Out, class Callable = std::plus<>>

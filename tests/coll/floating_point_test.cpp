@@ -57,9 +57,9 @@ floats run(group& all, collective_operation which, std::string_view algorithm) {
   floats out(count);
   collective{{.operation = which,
               .root = which == collective_operation::reduce ? 2U : 0U,
-              .in = in,
+              .input = in,
               .out = out,
-              .how = reduction::callable<float>()}}
+              .op = reduction::callable<float>()}}
       .run(all, {.algorithm = algorithm});
   return out;
 }

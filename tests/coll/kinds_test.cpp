@@ -115,9 +115,9 @@ struct trial {
     return collective{{.operation = how.operation,
                        .is_inplace = is_inplace && (!is_at_root || member == root),
                        .root = root,
-                       .in = how.operation == collective_operation::broadcast ? out : in,
+                       .input = how.operation == collective_operation::broadcast ? out : in,
                        .out = out,
-                       .how = by}};
+                       .op = by}};
   }
   // Of a reduce-scatter in place, what is behind the result does not matter.
   [[nodiscard]] bytes result(bytes out) const {

@@ -233,9 +233,9 @@ collective member_side::call(const memory* in_memory) {
   return collective{{.operation = of_.operation,
                      .is_inplace = !has_in_ || !has_out_,
                      .root = of_.root,
-                     .in = in,
+                     .input = in,
                      .out = has_out_ ? buffer(out_) : buffer_ref{},
-                     .how = of_.kind->how}};
+                     .op = of_.kind->how}};
 }
 
 bool member_side::is_right() const {

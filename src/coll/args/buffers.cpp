@@ -64,11 +64,11 @@ void refuse_large(const collective::parts& call, const collective_args& args) {
 }
 
 void refuse_overlap(const collective::parts& call, const collective_args& args) {
-  if (call.in.bytes() == 0 || call.out.bytes() == 0 || !overlap(call.in, call.out)) return;
-  if (!uses_both(args) || !is_ordinary(call.in) || !is_ordinary(call.out)) return;
+  if (call.input.bytes() == 0 || call.out.bytes() == 0 || !overlap(call.input, call.out)) return;
+  if (!uses_both(args) || !is_ordinary(call.input) || !is_ordinary(call.out)) return;
   // The list of a reduce-scatter is of its input.
   const bool is_of_input = call.operation == operation::reduce_scatter;
-  const auto ins = blocks_of(is_of_input ? call.out_blocks : call.in_blocks, call.in);
+  const auto ins = blocks_of(is_of_input ? call.out_blocks : call.in_blocks, call.input);
   const auto outs = blocks_of(is_of_input ? blocks{} : call.out_blocks, call.out);
   for (const const_buffer_ref& first : ins) {
     for (const const_buffer_ref& second : outs) {

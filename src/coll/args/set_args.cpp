@@ -14,7 +14,7 @@ void refuse_call(operation which, const std::string& why) {
 
 namespace {
 
-std::uint64_t input_bytes(const collective::parts& call) noexcept { return call.in.bytes(); }
+std::uint64_t input_bytes(const collective::parts& call) noexcept { return call.input.bytes(); }
 std::uint64_t output_bytes(const collective::parts& call) noexcept { return call.out.bytes(); }
 
 void check_blocks(const collective_args& args, const blocks& lists, std::uint64_t bytes) {
@@ -162,7 +162,7 @@ void set_sizes(collective_args& args, const collective::parts& call) {
 
 void check_reduction(const collective_args& args, const collective::parts& call) {
   const std::uint64_t element_bytes = args.element_bytes;
-  if (call.how.combine == nullptr) refuse_call(args.operation, "the reduction has no function");
+  if (call.op.combine == nullptr) refuse_call(args.operation, "the reduction has no function");
   for (const std::uint64_t each : call.out_blocks.bytes) {
     if (element_bytes != 0 && each % element_bytes != 0)
       refuse_call(args.operation,
@@ -183,8 +183,8 @@ void set_args(collective_args& args, const collective::parts& call) {
   }
   args.operation = call.operation;
   args.root = call.root;
-  args.element_bytes = call.how.element_bytes;
-  args.is_commutative = call.how.is_commutative;
+  args.element_bytes = call.op.element_bytes;
+  args.is_commutative = call.op.is_commutative;
   args.is_inplace = call.is_inplace;
   args.in_blocks = {call.in_blocks.bytes, call.in_blocks.offsets};
   args.out_blocks = {call.out_blocks.bytes, call.out_blocks.offsets};

@@ -37,7 +37,7 @@ group_state& checked(const std::shared_ptr<group_state>& group, collective_opera
 }
 
 void check_memory(const collective::parts& call, const group_state& group) {
-  for (const const_buffer_ref& each : {call.in, const_buffer_ref{call.out}}) {
+  for (const const_buffer_ref& each : {call.input, const_buffer_ref{call.out}}) {
     if (coll::is_ordinary(each) && each.bytes() == 0) continue;
     const core::refused_memory found = group.check_memory(each);
     if (found.why != core::memory_refusal::none) [[unlikely]]
@@ -60,8 +60,8 @@ persistent_run& free_run(group_state& group, const collective_args& args, const 
                          std::string_view algorithm) {
   const coll::choice chosen = coll::choose(args, algorithm, group.settings().algorithms);
   run_cache& cache = run_cache::instance(group);
-  if (persistent_run* const found = cache.find(*chosen.algorithm, args, call.how)) return *found;
-  auto made = std::make_unique<persistent_run>(nullptr, group, *chosen.algorithm, args, call.how);
+  if (persistent_run* const found = cache.find(*chosen.algorithm, args, call.op)) return *found;
+  auto made = std::make_unique<persistent_run>(nullptr, group, *chosen.algorithm, args, call.op);
   coll::log_choice(args, chosen);
   return cache.add(std::move(made));
 }
@@ -90,17 +90,17 @@ void collective::run(group& group, const collective_options& options) const {
   if (state.settings().is_checked) [[unlikely]] {
     const coll::only_thread mine{state, parts_.operation};
     persistent_run& run = checked_run(state, parts_, options.algorithm);
-    run.use(parts_.in, parts_.out);
+    run.use(parts_.input, parts_.out);
     return run.run();
   }
   collective_args direct;
   if (coll::direct::try_set_args(direct, parts_, state, options)) {
     if (state.is_first_direct(direct.operation)) coll::log_choice(direct, coll::choose(direct, {}, {}));
-    return coll::direct::run(state, direct, parts_.in, parts_.out, parts_.how);
+    return coll::direct::run(state, direct, parts_.input, parts_.out, parts_.op);
   }
   const collective_args args = args_of(parts_, state);
   persistent_run& run = free_run(state, args, parts_, options.algorithm);
-  run.use(parts_.in, parts_.out);
+  run.use(parts_.input, parts_.out);
   run.run();
 }
 
@@ -109,13 +109,13 @@ status collective::post(group& group, completion& local, const collective_option
   if (state.settings().is_checked) [[unlikely]] {
     const coll::only_thread mine{state, parts_.operation};
     persistent_run& run = checked_run(state, parts_, options.algorithm);
-    run.use(parts_.in, parts_.out);
+    run.use(parts_.input, parts_.out);
     run.start(local, context, options.allow_backlog_full);
     return status::posted(0);
   }
   const collective_args args = args_of(parts_, state);
   persistent_run& run = free_run(state, args, parts_, options.algorithm);
-  run.use(parts_.in, parts_.out);
+  run.use(parts_.input, parts_.out);
   run.start(local, context, options.allow_backlog_full);
   return status::posted(0);
 }
@@ -125,8 +125,8 @@ persistent_collective collective::keep(group& group, const collective_options& o
   const collective_args args = args_of(parts_, state);
   const coll::choice chosen = coll::choose(args, options.algorithm, state.settings().algorithms);
   coll::log_choice(args, chosen);
-  auto made = std::make_unique<persistent_run>(group.state_, state, *chosen.algorithm, args, parts_.how);
-  made->use(parts_.in, parts_.out);
+  auto made = std::make_unique<persistent_run>(group.state_, state, *chosen.algorithm, args, parts_.op);
+  made->use(parts_.input, parts_.out);
   return persistent_collective{std::move(made), options.allow_backlog_full};
 }
 

@@ -145,7 +145,7 @@ bool try_set_args(collective_args& args, const collective::parts& call, group_st
   if (call.operation == operation::barrier) return true;
   args.root = call.root;
   args.block_bytes = call.out.bytes();
-  const reduction& reduction = call.how;
+  const reduction& reduction = call.op;
   args.element_bytes = reduction.element_bytes;
   args.is_commutative = reduction.is_commutative;
   if (!can(args) || call.root >= group.size()) return false;
@@ -154,7 +154,7 @@ bool try_set_args(collective_args& args, const collective::parts& call, group_st
   };
   if (!is_usable(call.out)) return false;
   if (call.operation == operation::broadcast) return true;  // its input is its output
-  const const_buffer_ref& input = call.in;
+  const const_buffer_ref& input = call.input;
   if (!is_usable(input)) return false;
   args.is_inplace = call.is_inplace;
   const bool is_whole =
