@@ -81,6 +81,17 @@ namespace {
   return result == match_result::matched ? static_cast<operation_state*>(found) : nullptr;
 }
 
+// Looks the engine of a send up, and takes the receive as `take_receive` does.
+[[gnu::always_inline]] inline operation_state* find_receive(device_state& dev, std::uint32_t source,
+                                                            const net::header& header,
+                                                            matched_messages& released) noexcept {
+  const auto policy = static_cast<match_policy>(policy_of(header.kind));
+  auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
+  if (engine == nullptr || (engine->kind != engine_kind::by_policy && policy != match_policy::rank_tag)) [[unlikely]]
+    return nullptr;
+  return take_receive(dev, *engine, make_match_key(header.id, policy, source, header.tag), header.sequence, released);
+}
+
 }  // namespace
 
 [[gnu::noinline]] const void* take_word_in_order(device_state& dev, std::uint32_t source, std::uint64_t id_and_sequence,
@@ -106,13 +117,8 @@ namespace {
 
 [[gnu::noinline]] bool take_send_of_engine(device_state& dev, std::uint32_t source, const net::header& header,
                                            const std::byte* payload, std::uint32_t bytes) noexcept {
-  const auto policy = static_cast<match_policy>(policy_of(header.kind));
-  auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
   matched_messages released;
-  operation_state* receive = nullptr;
-  if (engine != nullptr && (engine->kind == engine_kind::by_policy || policy == match_policy::rank_tag)) [[likely]]
-    receive =
-        take_receive(dev, *engine, make_match_key(header.id, policy, source, header.tag), header.sequence, released);
+  operation_state* const receive = find_receive(dev, source, header, released);
   if (receive == nullptr) {
     arrive_send::deliver_all(dev, released);
     return arrive_send::on_send(dev, {source, header, payload, bytes, nullptr});
@@ -133,27 +139,25 @@ namespace {
 
 [[gnu::noinline]] bool take_send_in_packet(device_state& dev, const net::arrival& message) noexcept {
   const net::header& header = message.header;
-  const auto policy = static_cast<match_policy>(policy_of(header.kind));
-  const match_key key = make_match_key(header.id, policy, message.source, header.tag);
   matched_messages released;
   operation_state* receive = nullptr;
   if (header.id == default_matching_engine) {
+    const auto policy = static_cast<match_policy>(policy_of(header.kind));
+    const match_key key = make_match_key(default_matching_engine, policy, message.source, header.tag);
     match_node* found = nullptr;
     if (dev.matching().table().take(key, match_side::receive, found) == match_result::matched)
       receive = static_cast<operation_state*>(found);
   } else {
-    auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
-    if (engine != nullptr && (engine->kind == engine_kind::by_policy || policy == match_policy::rank_tag)) [[likely]]
-      receive = take_receive(dev, *engine, key, header.sequence, released);
+    receive = find_receive(dev, message.source, header, released);
   }
   if (receive == nullptr) [[unlikely]] {
     arrive_send::deliver_all(dev, released);
     return arrive_send::on_send(dev, message);
   }
-  const target_payload& into = receive->receiving.into;
+  std::byte* const into = receive->receiving.into.address();
   const completion* object = nullptr;
-  if (message.bytes <= into.bytes() && into.is_ordinary()) [[likely]] {
-    std::memcpy(into.address_of_piece(), message.payload, message.bytes);
+  if (message.bytes <= receive->receiving.into.bytes() && into != nullptr) [[likely]] {
+    std::memcpy(into, message.payload, message.bytes);
     object = signal_receive(dev, *receive, message.source, header.tag, message.bytes);
   }
   if (object != nullptr) [[likely]] {

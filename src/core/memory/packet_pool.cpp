@@ -16,7 +16,6 @@ packet_pool::packet_pool(std::byte* memory, std::uint32_t count, std::uint32_t p
       count_{count},
       packet_bytes_{packet_bytes},
       round_{std::min(count / 8, round_max)},
-      short_round_{std::min(count / 8, short_round_max)},
       strays_{count},
       caches_{count} {}
 

@@ -4,8 +4,8 @@
 // Cost of a get or put in the common case: the calling thread's cache of a few packets, without an atomic access; every
 // fourth time its own deque, one exchange in its own processor cache. If the deque is empty, the pool takes some
 // packets never used before, then packets that peers have returned, then others never used before, then half of another
-// thread's. The first call of a thread
-// allocates its deque. Cached packets can't be stolen: all threads together cache at most a sixteenth of the pool.
+// thread's. The first call of a thread allocates its deque. Cached packets can't be stolen: all threads together cache
+// at most a sixteenth of the pool.
 //
 // For many bytes that a peer reads in place, the packet that was free for longest is best: if a packet is written again
 // right after its return, each line has to be fetched from the core that has just read it. If a thread cycles through 1
@@ -15,6 +15,7 @@
 // exchange, and more pages that are touched for the first time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -86,8 +87,8 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   static constexpr std::uint64_t cold_from_bytes = 2048;
-  // A thread takes so many fresh packets before it reclaims any: reclaimed one by one, the line in which they return
-  // would move between the cores for each message (64 B one way: 174 ns, with 64 packets 165; far 744 and 490).
+  // A thread takes so many fresh packets, or as many as a round has, before it reclaims any: if they are reclaimed one
+  // by one, the line in which they return moves between the cores for each message (docs/decisions/packets.md).
   static constexpr std::uint32_t short_round_max = 64;
   // The packets of a thread's round, and the bytes in them, at most.
   static constexpr std::uint32_t round_max = 512;
@@ -102,7 +103,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   }
 
   [[nodiscard]] bool may_extend_round(std::uint32_t slot) noexcept {
-    return caches_.has(slot) && caches_.cache_of(slot).in_round < short_round_;
+    return caches_.has(slot) && caches_.cache_of(slot).in_round < std::min(round_, short_round_max);
   }
   [[nodiscard]] std::uint32_t get_more(std::uint32_t slot) noexcept;
   [[nodiscard]] std::uint32_t get_cold(std::uint64_t bytes) noexcept;
@@ -116,8 +117,7 @@ class packet_pool final : public net::packet_store, private detail::payload_owne
   std::size_t stride_;
   std::uint32_t count_;
   std::uint32_t packet_bytes_;
-  std::uint32_t round_;        // `round_max`, or an eighth of a small pool
-  std::uint32_t short_round_;  // `short_round_max`, or an eighth of a small pool
+  std::uint32_t round_;  // `round_max`, or an eighth of a small pool
   net::memory_sharing* source_ = nullptr;
   index_stack strays_;
   packet_caches caches_;

@@ -76,7 +76,6 @@ class shm_endpoint final : public endpoint<Sink> {
                                             const void* mark) noexcept;
   [[nodiscard]] unsigned poll_new(Sink& sink, unsigned budget) noexcept;
   [[nodiscard]] static bool fast_deliver(const incoming& from, cell_info info, Sink& sink, bool& consumed) noexcept;
-  [[nodiscard]] static bool fast_deliver_packet(const arrival& message, Sink& sink, bool& consumed) noexcept;
   [[nodiscard]] bool deliver(incoming& from, cell_info info, Sink& sink) noexcept;
   [[nodiscard]] bool deliver_packet(incoming& from, cell_info info, Sink& sink) noexcept;
 
@@ -192,17 +191,6 @@ template <class Sink>
   }
 }
 
-// False: the message needs `on_message`.
-template <class Sink>
-[[gnu::always_inline]] inline bool shm_endpoint<Sink>::fast_deliver_packet(const arrival& message, Sink& sink,
-                                                                           bool& consumed) noexcept {
-  if constexpr (has_fast_take_packet<Sink>) {
-    return sink.fast_take_packet(message, consumed);
-  } else {
-    return false;
-  }
-}
-
 template <class Sink>
 [[gnu::noinline]] bool shm_endpoint<Sink>::deliver(incoming& from, cell_info info, Sink& sink) noexcept {
   net::header header;
@@ -236,8 +224,10 @@ template <class Sink>
     message.payload = foreign;
     message.owner = &source;
     source.count_taken();
+    bool is_taken = false;
     bool consumed = false;
-    if (!fast_deliver_packet(message, sink, consumed)) consumed = sink.on_message(message);
+    if constexpr (has_fast_take_packet<Sink>) is_taken = sink.fast_take_packet(message, consumed);
+    if (!is_taken) consumed = sink.on_message(message);
     if (!consumed) [[unlikely]]
       source.uncount_taken();
     return consumed;
