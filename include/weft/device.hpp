@@ -525,7 +525,7 @@ class device {
   friend class core::run_loop_state;
   friend class run_loop;
 
-  // Takes posts of which `goes_inline` is false, and for wrong calls.
+  // Take posts that don't go inline (`goes_inline`), and wrong calls.
   status post_am_slow(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, completion& local,
                       const post_am_options& options);
   status post_send_slow(std::uint32_t peer, const_buffer_ref bytes, completion& local,

@@ -82,7 +82,7 @@ class basic_matching_table {
     return insert_inside(inside, print, mine, found, is_behind);
   }
 
-  /// Does so in two steps, of which the first one calls no function. It inserts `mine`, whose key is `key`, if that is
+  /// Does so in two steps. The first one calls no function: it inserts `mine`, whose key is `key`, where that is
   /// simple. True: inserted, and `mine` may already have been matched and completed. False: the caller must call
   /// `insert_rest(rest, ...)` next.
   [[nodiscard]] [[gnu::always_inline]] bool fast_insert(node& mine, const match_key& key, half_done& rest) noexcept {

@@ -117,7 +117,7 @@ bool barrier::go_on(device_state& dev) {
   const std::uint32_t size = dev.rank_count();
   if (size == 1) return true;
   const peers& all = dev.runtime().peers();
-  // Comes before the look for messages, the last of which may arrive now.
+  // Comes before the look for messages: the last message may arrive now.
   const std::uint32_t missing = find_missing(all, dev.runtime().rank(), size);
   const std::uint32_t round = passage_.round;
   if (pass_rounds(dev)) return true;
