@@ -150,12 +150,18 @@ bool peer_ends::all_have_received(const ended_rank& from) noexcept {
   return out;
 }
 
+bool peer_ends::is_patience_over(ended_rank& awaited) noexcept {
+  const base::clock::time_point now = base::clock::now();
+  awaited.waited += std::min<base::clock::duration>(now - awaited.seen, counted_max);
+  awaited.seen = now;
+  return awaited.waited >= patience;
+}
+
 // Closes the ranks from which nothing more can come, and notes which threads may be handling their messages.
 void peer_ends::close_some() noexcept {
   if (!closed_.empty()) return;  // closed ranks come first
-  std::erase_if(open_, [&](const ended_rank& each) {
-    const bool may_close = all_have_received(each) ||
-                           (runtime_->peers().has_died(each.rank) && base::clock::now() >= each.since + patience);
+  std::erase_if(open_, [&](ended_rank& each) {
+    const bool may_close = all_have_received(each) || (runtime_->peers().has_died(each.rank) && is_patience_over(each));
     if (may_close) closed_.push_back(each);
     return may_close;
   });

@@ -7,9 +7,9 @@
 //   settled   each thread that was handling such a message, or posting to the rank, has ended that. Its operations
 //             belong to no thread now: each look from here on ends them, with the error peer_failed.
 // A rank that ended in order is not closed before every device has received its last message. For a rank that died,
-// devices that no thread polls are waited for during `patience` at most. So that no shared device has to be waited for
-// that its own threads don't poll, calls of progress on other devices poll it (`awaits_device`), until it has received
-// those messages and has no step left to do for them.
+// devices that no thread polls are waited for during `patience` at most, counted by looks. So that no shared device has
+// to be waited for that its own threads don't poll, calls of progress on other devices poll it (`awaits_device`), until
+// it has received those messages and has no step left to do for them.
 //
 // Cost: nothing where messages come and go. Threads that sleep look before each sleep, others once in some hundred
 // calls of progress that find nothing, in a thousand that find something, and in some hundred posts that are answered
@@ -78,7 +78,8 @@ class peer_ends {
   struct ended_rank {
     std::uint32_t rank;
     std::uint32_t number;  // how many had ended with it
-    base::clock::time_point since;
+    base::clock::time_point seen;
+    base::clock::duration waited{};  // by looks
   };
   /// The threads that were inside gates at one moment.
   struct polls {
@@ -89,6 +90,9 @@ class peer_ends {
   static constexpr std::chrono::milliseconds interval{50};
   static constexpr std::chrono::milliseconds interval_of_settling{1};
   static constexpr std::chrono::seconds patience{1};
+  /// So much of the time since the look before counts, at most: where the processes have far less than a core each, a
+  /// second may pass in which no device is polled.
+  static constexpr std::chrono::milliseconds counted_max{20};
 
   [[nodiscard]] bool has_unsettled() const noexcept {
     return unsettled_.load(std::memory_order_relaxed) != 0;  // [hint] the next look sees it
@@ -98,6 +102,7 @@ class peer_ends {
   void add(const net::ended_peer& end) noexcept;
   void note_received(device_state& dev) noexcept;
   [[nodiscard]] bool all_have_received(const ended_rank& from) noexcept;
+  [[nodiscard]] static bool is_patience_over(ended_rank& awaited) noexcept;
   void close_some() noexcept;
   [[nodiscard]] bool settle(const device_state& own) noexcept;
   unsigned end_operations(device_state& dev, bool has_just_settled) noexcept;
