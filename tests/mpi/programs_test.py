@@ -74,6 +74,10 @@ class Programs(unittest.TestCase):
         for ranks in (1, 2, 5):
             self.ends_well(ranks, self.made("ring"))
 
+    def test_time_does_not_go_back(self):
+        for threads in ("one", "threads"):
+            self.assertEqual(self.ends_well(2, self.made("hands_times_on"), threads), ["0", "0"])
+
     def test_a_tool_can_interpose(self):
         self.ends_well(2, self.made("interposed"))
 

@@ -7,7 +7,7 @@ from checks.finding import Finding
 
 # What may stand in one file alone, and what all others use instead.
 ONE_OF_EACH = [
-    (re.compile(r"\b(?:steady_clock|system_clock|high_resolution_clock|clock_gettime)\b"), ["src/base/clock.hpp", "src/mpi/environment/inquiries.cpp"],
+    (re.compile(r"\b(?:steady_clock|system_clock|high_resolution_clock|clock_gettime)\b"), ["src/base/clock.hpp", "src/mpi/clock/counter.cpp"],
      "base::clock, which tests can set"),
     (re.compile(r"\b(?:random_device|getrandom)\b"), ["src/base/random.hpp"], "base::random_word or try_fill_random"),
     (re.compile(r"(?<![\w:])::close\s*\("), ["src/base/descriptor.hpp"], "base::descriptor, which closes it"),

@@ -8,6 +8,7 @@
 #include "mpi/check/info.hpp"
 #include "mpi/check/request.hpp"
 #include "mpi/check/types.hpp"
+#include "mpi/clock/time.hpp"
 #include "mpi/collective/collectives.hpp"
 #include "mpi/communicator/create.hpp"
 #include "mpi/communicator/duplicate.hpp"

@@ -36,7 +36,5 @@ int get_abi_version(int* version, int* subversion) noexcept;
 int get_abi_info(MPI_Info* made) noexcept;
 int get_library_version(char* text, int* length) noexcept;
 int get_processor_name(char* name, int* length) noexcept;
-double time_in_seconds() noexcept;
-double tick_in_seconds() noexcept;
 
 }  // namespace weft::mpi

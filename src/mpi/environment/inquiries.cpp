@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Versions, names, time and texts.
+// Versions, names and texts.
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -61,15 +60,6 @@ int get_processor_name(char* name, int* length) noexcept {
   name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
   *length = static_cast<int>(std::strlen(name));
   return MPI_SUCCESS;
-}
-
-double time_in_seconds() noexcept {
-  return std::chrono::duration<double>{std::chrono::steady_clock::now().time_since_epoch()}.count();
-}
-
-double tick_in_seconds() noexcept {
-  using period = std::chrono::steady_clock::period;
-  return static_cast<double>(period::num) / static_cast<double>(period::den);
 }
 
 }  // namespace weft::mpi

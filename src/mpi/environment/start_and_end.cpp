@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mpi/clock/time.hpp"
 #include "mpi/environment/description.hpp"
 #include "mpi/environment/environment.hpp"
 #include "mpi/environment/open_operations.hpp"
@@ -31,6 +32,7 @@ pid_t process_of_rank = 0;
 }
 
 int start(rank_slot& slot, int level) {
+  static_cast<void>(time_in_seconds());  // the clock begins, and knows the counter's rate by the end of MPI_Init
   weft::detail::set_mpi_library(describe);
   slot.state = new rank_state{start_session(slot.given, level)};
   if (&slot == &detail::process_slot) process_of_rank = ::getpid();
