@@ -15,6 +15,7 @@
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
 #include "weft/counters.hpp"
+#include "weft/detail/fiber_wait.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/detail/test_loop.hpp"
 #include "weft/device_options.hpp"
@@ -517,6 +518,7 @@ class device {
   friend bool detail::wait_as(const detail::waiting_function& function, device& dev,
                               std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);
+  friend class detail::fiber_wait;
   friend class blocking_device;
   friend class fibers::scheduler;
   friend class progress_thread;

@@ -8,11 +8,16 @@
 #include "base/callback_scope.hpp"
 #include "base/of_fiber.hpp"
 #include "base/this_suspender.hpp"
+#include "weft/detail/fiber_wait.hpp"
 #include "weft/error.hpp"
 
 namespace weft {
 
+std::atomic<std::uintptr_t> detail::fresh_wait_slot{never_awaited};
+
 suspender* use_suspender(suspender* chosen) noexcept {
+  // [hint] read by the fibers of this thread; what others begin before they see it is awaited as by a thread.
+  if (chosen != nullptr) detail::fresh_wait_slot.store(0, std::memory_order_relaxed);
   base::words_of_fiber.are_foreign = chosen != nullptr;
   return std::exchange(base::this_suspender(), chosen);
 }

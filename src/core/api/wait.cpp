@@ -4,6 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "base/callback_scope.hpp"
@@ -12,6 +15,7 @@
 #include "core/runtime/runtime_state.hpp"
 #include "weft/completion_queue.hpp"
 #include "weft/counter.hpp"
+#include "weft/detail/fiber_wait.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/runtime.hpp"
 #include "weft/synchronizer.hpp"
@@ -92,6 +96,25 @@ detail::wait_name::wait_name(const char* function) noexcept : is_fiber_{base::wa
 detail::wait_name::~wait_name() {
   if (!is_fiber_) base::this_thread_waits() = {};
 }
+
+namespace {
+
+base::waiter& waiter_in(std::byte* storage) noexcept { return *std::launder(reinterpret_cast<base::waiter*>(storage)); }
+
+}  // namespace
+
+static_assert(sizeof(base::waiter) == sizeof(detail::fiber_wait) &&
+              alignof(base::waiter) == alignof(detail::fiber_wait));
+
+detail::fiber_wait::fiber_wait() noexcept { std::construct_at(reinterpret_cast<base::waiter*>(storage_)); }
+detail::fiber_wait::~fiber_wait() { waiter_in(storage_).~waiter(); }
+
+bool detail::fiber_wait::can_suspend(const device& dev) const noexcept {
+  const auto& mine = *std::launder(reinterpret_cast<const base::waiter*>(storage_));
+  return mine.is_fiber() && dev.state_->runtime().parking().is_served(dev.state_->index());
+}
+void detail::fiber_wait::wait(const char* function) noexcept { waiter_in(storage_).wait({function}); }
+void detail::fiber_wait::set() noexcept { waiter_in(storage_).come(); }
 
 void detail::use_report_names(weft::runtime& owner, const report_names* names) noexcept {
   owner.state_->own().witness().use(names);

@@ -93,6 +93,12 @@ class parking {
     WEFT_ASSERT_CHECKED(before != 0);
   }
 
+  /// Whether a thread of Weft's makes progress on the device.
+  [[nodiscard]] bool is_served(std::uint32_t device) const noexcept {
+    // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
+    return servers_[device].load(std::memory_order_relaxed) != 0;
+  }
+
   /// Wakes all sleepers: devices may have work that no signal announces.
   void wake_everybody() noexcept { wake(nullptr); }
   /// Wakes the threads that sleep at one device: it has work that no message announces.
@@ -173,10 +179,6 @@ class parking {
   void wake(const completion* object) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
-  [[nodiscard]] bool is_served(std::uint32_t device) const noexcept {
-    // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
-    return servers_[device].load(std::memory_order_relaxed) != 0;
-  }
   [[nodiscard]] suspension suspend(base::wait_note& note, device_state& dev, completions objects,
                                    bool (*is_done)(void*), void* condition, const limits& until);
   bool park(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,

@@ -18,7 +18,6 @@ namespace {
 struct buffered_message final : followed_request {
   buffered_message(rank_state& rank, communicator& comm, send_buffer& from, const buffered_room& taken) noexcept
       : open{rank.buffered.open}, signals{rank.signals}, buffer{from}, room{taken} {
-    operation = request_operation::followed_send;
     owner = &comm;
     owner->add_reference();
     ended = [](followed_request& self) noexcept { delete static_cast<buffered_message*>(&self); };

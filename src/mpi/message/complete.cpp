@@ -55,7 +55,8 @@ int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* st
   return error;
 }
 
-void wait_longer(rank_state& rank, const request& req, const char* function, bool has_handle) {
+void wait_longer(rank_state& rank, request& req, const char* function, bool has_handle) {
+  if (wait_as_fiber(rank, req, function)) return;
   const bool is_known = has_handle || req.operation == request_operation::send;
   weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req}, rank.device, rank.signals,
                         [&req] { return req.is_done(); });

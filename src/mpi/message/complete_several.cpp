@@ -91,9 +91,10 @@ class failure_watch {
 };
 
 // Waits until `req` is done, or until one of all requests has failed.
-void wait_for_first(rank_state& rank, const request& req, failure_watch& watch) {
+void wait_for_first(rank_state& rank, const request& req, failure_watch& watch, std::span<const MPI_Request> all) {
   if (watch.has_failed()) return;
   rank.device.progress();
+  if (!req.is_done() && wait_as_fiber(rank, all, false, "MPI_Waitall")) return;
   weft::detail::wait_as({"MPI_Waitall", &describe_wait, &req}, rank.device, rank.signals,
                         [&] { return req.is_done() || watch.has_failed(); });
 }
@@ -128,6 +129,9 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   std::optional<int> found = first_done(all, count, has_active);
   if (found || !has_active) return found;
   rank.device.progress();
+  const bool has_waited = wait_as_fiber(rank, {all, static_cast<std::size_t>(count)}, true, function);
+  if (has_waited) found = first_done(all, count, has_active);
+  if (found) return found;
   weft::detail::wait_as(function, rank.device, rank.signals, [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
@@ -182,7 +186,7 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
     for (int index = 0; index < count; ++index) {
       request* const req = find(all[index]);
       if (req != nullptr && !errors.has_failed()) [[likely]] {
-        if (!req->is_done()) wait_for_first(rank, *req, watch);
+        if (!req->is_done()) wait_for_first(rank, *req, watch, {all, static_cast<std::size_t>(count)});
         if (req->is_done() && try_complete(rank, all[index], *req, status_at(statuses, index))) continue;
       }
       // Still not done: another one has failed.

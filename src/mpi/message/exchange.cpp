@@ -40,8 +40,7 @@ class started_exchange final : public request_part {
       each->both = this;
       each->ended = [](followed_request& self) noexcept { static_cast<half&>(self).both->end_half(); };
     }
-    sent_.operation = request_operation::followed_send;
-    received_.operation = request_operation::followed_receive;
+    received_.operation = request_operation::receive;
   }
 
   // Once the receive is posted nothing throws: an error of the send is one of the request.

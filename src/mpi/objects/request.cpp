@@ -7,9 +7,7 @@
 namespace weft::mpi {
 namespace {
 
-bool is_receive(const request& req) noexcept {
-  return req.operation == request_operation::receive || req.operation == request_operation::followed_receive;
-}
+bool is_receive(const request& req) noexcept { return req.operation == request_operation::receive; }
 
 outcome result_of(const request& req, const weft::completion_record& record) noexcept {
   if (record.error() == errc::cancelled) return {.is_cancelled = true};
@@ -33,6 +31,18 @@ void request::finish(const weft::completion_record& record) noexcept { finish(re
 void request::finish(const outcome& final_result) noexcept {
   result = final_result;
   end();
+}
+
+void request::end_awaited() noexcept {
+  if (waiter.is_followed()) {
+    auto& self = static_cast<followed_request&>(*this);
+    return self.ended(self);
+  }
+  const bool has_failed = result.error != MPI_SUCCESS;
+  request_waiter* const found = waiter.end();
+  // [request.finish_awaited] release -> [request.done]: the result. A thread that polls may release the request now.
+  done.store(true, std::memory_order_release);
+  if (found != nullptr) found->note(has_failed);
 }
 
 weft::completion::answer request_signals::signal(weft::completion_record&& record) noexcept {

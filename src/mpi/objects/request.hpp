@@ -10,6 +10,7 @@
 #include "mpi/datatype/datatype.hpp"
 #include "mpi/handle/object.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/request_waiter.hpp"
 #include "mpi/objects/status.hpp"
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -23,11 +24,9 @@ struct request;
 /// The kinds of operations that end in different ways.
 enum class request_operation : std::uint8_t {
   send,
-  receive,        ///< its status has a source, a tag and bytes
-  collective,     ///< any operation with an empty status
-  generalized,    ///< the program completes it
-  followed_send,  ///< the request is a `followed_request`
-  followed_receive,
+  receive,      ///< its status has a source, a tag and bytes
+  collective,   ///< any operation with an empty status
+  generalized,  ///< the program completes it
 };
 
 /// The part of a request that few have, which it owns until it is complete, or, if it is persistent, until it is freed:
@@ -77,7 +76,8 @@ struct described_send {
 
 struct request {
   request() noexcept {}
-  request(request_operation made_for, communicator& comm) noexcept : operation{made_for}, owner{&comm} {}
+  request(request_operation made_for, communicator& comm) noexcept
+      : operation{made_for}, waiter{fresh_slot()}, owner{&comm} {}
 
   /// Takes over an operation's record, in the thread that makes progress. The owner may use the request again
   /// as soon as `is_done()` is true.
@@ -87,8 +87,10 @@ struct request {
   void finish(const outcome& final_result) noexcept;
   /// Ends an operation whose result is set.
   void end() noexcept;
+  /// The rest of `end`, where a fiber may wait, or a function follows.
+  void end_awaited() noexcept;
   [[nodiscard]] bool is_done() const noexcept {
-    // [request.done] acquire <- [request.finish]: the result.
+    // [request.done] acquire <- [request.finish], [request.finish_awaited]: the result.
     return done.load(std::memory_order_acquire);
   }
   /// The owner of a send, a receive or a collective.
@@ -98,13 +100,15 @@ struct request {
     // [own] No other thread knows of the operation yet.
     done.store(false, std::memory_order_relaxed);
     is_active = true;
+    waiter.reset(fresh_slot());
   }
 
   object_kind kind = object_kind::request;
   std::atomic<bool> done{false};
   request_operation operation = request_operation::send;
   bool is_persistent = false;
-  bool is_active = true;         // false: persistent, and not started; then it is done, with an empty result
+  bool is_active = true;  // false: persistent, and not started; then it is done, with an empty result
+  waiter_slot waiter{weft::detail::never_awaited};
   error_owner* owner = nullptr;  // its error handler is called; null: MPI_COMM_SELF
   outcome result{};
   union {
@@ -118,15 +122,14 @@ struct request {
 
 /// An operation without a handle: `ended` is called at its end, in the thread that makes progress, and may destroy it.
 struct followed_request : request {
+  followed_request() noexcept { waiter.reset(waiter_slot::followed); }
+
   void (*ended)(followed_request& self) noexcept = nullptr;
 };
 
 inline void request::end() noexcept {
-  if (operation >= request_operation::followed_send) [[unlikely]] {
-    auto& self = static_cast<followed_request&>(*this);
-    self.ended(self);
-    return;
-  }
+  if (!waiter.is_never_awaited()) [[unlikely]]
+    return end_awaited();
   // [request.finish] release -> [request.done]: the result.
   done.store(true, std::memory_order_release);
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a fiber waits for requests: each has a place for the one fiber that waits for it, and its end wakes that fiber
+// alone.
+//
+// Cost: nothing for requests that no fiber can wait for. Else one exchange at the end of a request, one at the
+// beginning of the wait; a wake-up switches to the fiber. No list is searched, however many fibers wait.
+#pragma once
+
+#include <cstdint>
+
+#include "weft/detail/atomics.hpp"
+#include "weft/detail/fiber_wait.hpp"
+
+namespace weft::mpi {
+
+/// A request's place for the one that waits for it. **Threads**: one ends it, one enters and leaves. Progress:
+/// wait-free. Linearization: its changes of `waiter_`. Model test: tests/model/request_waiter_test.cpp.
+template <class Waiter, class Atomics = weft::detail::std_atomics>
+class basic_waiter_slot {
+ public:
+  /// Its states, beside `never_awaited` and the address of a waiter.
+  static constexpr std::uintptr_t nobody = 0, ended = 1, followed = 3;
+
+  /// `fresh`: nobody waits, or no fiber can wait.
+  explicit basic_waiter_slot(std::uintptr_t fresh) noexcept : waiter_{fresh} {}
+  /// Likewise, before the operation begins again.
+  void reset(std::uintptr_t fresh) noexcept {
+    // [own] No other thread knows of the operation yet.
+    waiter_.store(fresh, std::memory_order_relaxed);
+  }
+  /// Whether no fiber can wait here: it stays so while the operation lasts.
+  [[nodiscard]] bool is_never_awaited() const noexcept { return has(weft::detail::never_awaited); }
+  /// Whether a function follows the end of the request.
+  [[nodiscard]] bool is_followed() const noexcept { return has(followed); }
+
+  /// False: the request ends or has ended, or another waiter is here.
+  [[nodiscard]] bool try_enter(Waiter& waiter) noexcept {
+    std::uintptr_t seen = nobody;
+    // [waiter.enter] release -> [waiter.end]: the waiter.
+    return waiter_.compare_exchange_strong(seen, word_of(waiter), std::memory_order_release, std::memory_order_relaxed);
+  }
+  /// False: the end of the request has taken the waiter, which it does not use again after its `note`; or the waiter
+  /// has not entered here.
+  [[nodiscard]] bool try_leave(Waiter& waiter) noexcept {
+    std::uintptr_t seen = word_of(waiter);
+    // relaxed: it carries nothing. Who has not taken the waiter never uses it.
+    return waiter_.compare_exchange_strong(seen, nobody, std::memory_order_relaxed, std::memory_order_relaxed);
+  }
+  /// Whether the request ends or has ended.
+  [[nodiscard]] bool has_ended() const noexcept { return has(ended); }
+  /// Returns the waiter, or null. The request may be gone before the waiter's `note`.
+  [[nodiscard]] Waiter* end() noexcept {
+    // [waiter.end] acquire <- [waiter.enter]: the waiter.
+    const std::uintptr_t found = waiter_.exchange(ended, std::memory_order_acquire);
+    return found == nobody ? nullptr : reinterpret_cast<Waiter*>(found);
+  }
+
+ private:
+  static std::uintptr_t word_of(Waiter& waiter) noexcept { return reinterpret_cast<std::uintptr_t>(&waiter); }
+  [[nodiscard]] bool has(std::uintptr_t value) const noexcept {
+    return waiter_.load(std::memory_order_relaxed) == value;  // [hint] the result is behind `request::is_done`
+  }
+
+  typename Atomics::template atomic<std::uintptr_t> waiter_;
+};
+
+/// How many of the requests that a waiter has entered have not noted their end, and whether its event is set or about
+/// to be. **Threads**: the waiter; each request's end calls `note` once. Progress: wait-free. Linearization: the
+/// operations on `word_`. Model test: tests/model/request_waiter_test.cpp.
+template <class Atomics = weft::detail::std_atomics>
+class basic_end_count {
+ public:
+  /// Before the waiter enters one more request.
+  void add() noexcept { word_.fetch_add(1, std::memory_order_relaxed); }  // [own] `try_enter` publishes it
+  /// The waiter has entered one less than it added.
+  void drop() noexcept { word_.fetch_sub(1, std::memory_order_relaxed); }  // [own]
+  /// The waiter has entered all. True: all have ended, and nobody sets the event.
+  [[nodiscard]] bool close() noexcept {
+    // relaxed: `is_empty` follows.
+    return word_.fetch_sub(1, std::memory_order_relaxed) == 1;
+  }
+  /// A request has ended: calls `set`, which sets the event, for the last request and for the first urgent one. The
+  /// waiter may be gone afterwards.
+  template <class Set>
+  void note(bool is_urgent, const Set& set) noexcept {
+    // relaxed: one urgent request sets the event, whichever it is.
+    if (is_urgent && (word_.fetch_or(is_woken, std::memory_order_relaxed) & is_woken) == 0) set();
+    // [ends.note] release -> [ends.empty]: this thread's last use of the waiter, unless it is woken now.
+    if (word_.fetch_sub(1, std::memory_order_release) == 1) set();
+  }
+  /// Whether no request will note its end any more: after `close` and the event, or in place of `close`, where the
+  /// waiter does not wait for the event.
+  [[nodiscard]] bool is_empty(bool is_closed) const noexcept {
+    // [ends.empty] acquire <- [ends.note]: the noting threads' last use of the waiter.
+    return (word_.load(std::memory_order_acquire) & ~is_woken) == (is_closed ? 0U : 1U);
+  }
+
+ private:
+  static constexpr std::uint32_t is_woken = 1U << 31;
+
+  typename Atomics::template atomic<std::uint32_t> word_{1};  // one for the waiter, until `close`
+};
+
+/// A fiber that waits for requests, on its stack.
+class request_waiter {
+ public:
+  /// The first request to end wakes it, or the last; one that has failed wakes it always.
+  explicit request_waiter(bool first_wakes) noexcept : first_wakes_{first_wakes} {}
+
+  /// A request that it had entered has ended. This object may be gone afterwards.
+  void note(bool has_failed) noexcept {
+    ends.note(first_wakes_ || has_failed, [this] { event.set(); });
+  }
+
+  weft::detail::fiber_wait event;
+  basic_end_count<> ends;
+
+ private:
+  bool first_wakes_;
+};
+
+using waiter_slot = basic_waiter_slot<request_waiter>;
+
+/// What the slot of a request that begins now has in it.
+[[nodiscard]] inline std::uintptr_t fresh_slot() noexcept {
+  // [hint] an operation whose fiber is not seen yet is awaited as by a thread.
+  return weft::detail::fresh_wait_slot.load(std::memory_order_relaxed);
+}
+
+}  // namespace weft::mpi
