@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "mpi/objects/send_buffer.hpp"
+#include "mpi/objects/bsend_buffer.hpp"
 #include "mpi/ranks.hpp"
 
 namespace weft {

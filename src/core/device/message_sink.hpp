@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/device/full_targets.hpp"
+#include "core/device/head_of_line_report.hpp"
 #include "core/message/wire.hpp"
 #include "net/message.hpp"
 #include "net/sink.hpp"

@@ -29,11 +29,11 @@
 #include <memory>
 
 #include "base/assertion.hpp"
-#include "core/matching/early_messages.hpp"
 #include "core/matching/handover_lock.hpp"
 #include "core/matching/keyed_queues.hpp"
 #include "core/matching/match_node.hpp"
 #include "core/matching/ordered_sources.hpp"
+#include "core/matching/out_of_sequence_messages.hpp"
 #include "core/matching/posted_receives.hpp"
 
 namespace weft::core {

@@ -6,7 +6,7 @@
 #include "mpi.h"
 #include "mpi/message/post.hpp"
 #include "mpi/message/typed_buffer.hpp"
-#include "mpi/objects/send_buffer.hpp"
+#include "mpi/objects/bsend_buffer.hpp"
 
 namespace weft::mpi {
 

@@ -4,8 +4,9 @@
 #pragma once
 
 #include "mpi.h"
-#include "mpi/error/error_codes.hpp"
+#include "mpi/error/user_error_codes.hpp"
 #include "mpi/objects/attribute.hpp"
+#include "mpi/objects/bsend_buffer.hpp"
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/communicator_registry.hpp"
 #include "mpi/objects/fortran_properties.hpp"
@@ -13,7 +14,6 @@
 #include "mpi/objects/pending_sends.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
-#include "mpi/objects/send_buffer.hpp"
 #include "mpi/objects/session.hpp"
 #include "mpi/objects/type_names.hpp"
 #include "mpi/rank/environment_info.hpp"

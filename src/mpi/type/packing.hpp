@@ -4,7 +4,7 @@
 
 #include "mpi.h"
 #include "mpi/check/types.hpp"
-#include "mpi/datatype/pack.hpp"
+#include "mpi/datatype/packed_buffer.hpp"
 #include "mpi/message/typed_buffer.hpp"
 #include "mpi/type/inquiries.hpp"
 

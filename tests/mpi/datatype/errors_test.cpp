@@ -7,7 +7,7 @@
 
 #include "mpi/datatype/contents.hpp"
 #include "mpi/datatype/known_types.hpp"
-#include "mpi/datatype/pack.hpp"
+#include "mpi/datatype/packed_buffer.hpp"
 
 namespace weft::test {
 namespace {

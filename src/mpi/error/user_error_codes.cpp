@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/error/error_codes.hpp"
+#include "mpi/error/user_error_codes.hpp"
 
 #include <atomic>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/objects/send_buffer.hpp"
+#include "mpi/objects/bsend_buffer.hpp"
 
 #include <new>
 #include <utility>

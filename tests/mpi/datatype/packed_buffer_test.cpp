@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packing with positions, natively and as external32; messages whose bytes lie as types say.
-#include "mpi/datatype/pack.hpp"
+#include "mpi/datatype/packed_buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/datatype/pack.hpp"
+#include "mpi/datatype/packed_buffer.hpp"
 
 #include "mpi/datatype/elements.hpp"
 #include "mpi/datatype/external32.hpp"
