@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The dataloop of a datatype (Ross, Miller, Gropp 2003): loops over blocks of bytes, in the order of the type map. It
-// is made once, with the type; pack and unpack run it from any byte on (copy.hpp).
+// is made once, with the type; pack and unpack run it from any byte on (pack.hpp).
 //
 // Blocks that lie one behind the other are one block, and regular lists are loops: a vector of doubles is one node,
 // however it was constructed. Dataloops share nodes. Each loop, and each list that is not copied into its parent, at

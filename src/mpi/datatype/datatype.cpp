@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "mpi/datatype/copy.hpp"
+#include "mpi/datatype/pack.hpp"
 
 namespace weft::mpi {
 

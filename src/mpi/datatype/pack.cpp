@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/datatype/copy.hpp"
+#include "mpi/datatype/pack.hpp"
 
 #include <algorithm>
 
