@@ -73,7 +73,7 @@ TEST(mpi_buffered, a_buffered_send_returns_before_its_receive_and_the_program_ma
 TEST(mpi_buffered, the_last_message_before_a_flush_and_the_last_of_all_wake_threads) {
   std::vector<std::byte> memory(10'000);
   for (void* const address : {static_cast<void*>(memory.data()), MPI_BUFFER_AUTOMATIC}) {
-    mpi::send_buffer buffer;
+    mpi::bsend_buffer buffer;
     ASSERT_EQ(buffer.attach(address, memory.size()), MPI_SUCCESS);
     const mpi::buffered_room first = buffer.try_reserve(50).value(), second = buffer.try_reserve(60).value();
     mpi::request flush;

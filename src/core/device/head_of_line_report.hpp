@@ -12,7 +12,7 @@
 namespace weft::core {
 
 /// **Threads**: any, each function.
-class full_targets {
+class head_of_line_report {
  public:
   struct message {
     std::uint32_t source;

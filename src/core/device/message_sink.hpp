@@ -52,7 +52,7 @@ class message_sink {
   /// Whether a message had no room at its target since the last call.
   [[nodiscard]] bool take_full() noexcept { return std::exchange(was_full_, false); }
   /// Messages that had no room at their target lately.
-  [[nodiscard]] full_targets& stopped() noexcept { return stopped_; }
+  [[nodiscard]] head_of_line_report& head_of_line() noexcept { return head_of_line_; }
 
  protected:
   message_sink() noexcept = default;
@@ -70,7 +70,7 @@ class message_sink {
 
   bool was_full_ = false;
   bool redelivering_ = false;
-  full_targets stopped_;
+  head_of_line_report head_of_line_;
 };
 
 }  // namespace weft::core

@@ -500,7 +500,7 @@ class basic_ordered_matching {
 
   basic_handover_lock<node, Atomics> lock_;
   ordered_sources sources_;
-  early_messages<message_node> early_;
+  out_of_sequence_messages<message_node> early_;
   basic_posted_receives<Atomics> receives_;
   std::array<keyed_queues<message_node>, ordered_policy_count> messages_;
 };

@@ -16,7 +16,7 @@
 namespace weft::core {
 
 template <class Node>
-class early_messages {
+class out_of_sequence_messages {
  public:
   /// False: a message with this number already waits.
   [[nodiscard]] bool keep(Node& message) noexcept {

@@ -70,7 +70,7 @@ void message_sink::follow_up(const void* signalled) noexcept {
   if (consumed) [[likely]]
     dev().counts().took(bytes);
   else
-    stopped_.note(source, header.kind, header.id);
+    head_of_line_.note(source, header.kind, header.id);
   return true;
 }
 
@@ -96,7 +96,7 @@ inline bool message_sink::fast_take_packet(const net::arrival& message, bool& co
   if (consumed) [[likely]]
     dev().counts().took(message.bytes);
   else
-    stopped_.note(message.source, header.kind, header.id);
+    head_of_line_.note(message.source, header.kind, header.id);
   return true;
 }
 
@@ -165,7 +165,7 @@ bool message_sink::on_message(const net::arrival& message) noexcept {
   if (consumed) [[likely]]
     dev().counts().took(message.bytes);
   else
-    stopped_.note(message.source, message.header.kind, message.header.id);
+    head_of_line_.note(message.source, message.header.kind, message.header.id);
   return consumed;
 }
 

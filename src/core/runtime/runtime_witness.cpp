@@ -112,7 +112,7 @@ void runtime_witness::note_move() noexcept {
     const device_counters counted = device->counts().read();
     calls_[index] = counted.progress_calls;
     retries_ += retries_of(counted);
-    device->stopped().clear();
+    device->head_of_line().clear();
   }));
 }
 
@@ -131,7 +131,7 @@ struct runtime_witness::devices_seen {
   bool is_polled = false;
   bool has_work = false;
   std::uint64_t retries = 0;
-  std::vector<full_targets::message> stopped;
+  std::vector<head_of_line_report::message> stopped;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> backlogs;
 };
 
@@ -149,7 +149,7 @@ runtime_witness::devices_seen runtime_witness::look_at_devices() {
     }
     out.retries += retries_of(counted);
     if (counted.backlog != 0) out.backlogs.emplace_back(index, counted.backlog);
-    device->stopped().each([&](const full_targets::message& each) { out.stopped.push_back(each); });
+    device->head_of_line().each([&](const head_of_line_report::message& each) { out.stopped.push_back(each); });
   }));
   out.has_work = !out.backlogs.empty();
   runtime_->operations().each([&](const operation_state&) { out.has_work = true; });
@@ -172,7 +172,7 @@ void runtime_witness::describe_devices(base::report& into) {
           index, time);
     }
   }
-  for (const full_targets::message& each : seen.stopped) {
+  for (const head_of_line_report::message& each : seen.stopped) {
     const wire kind = kind_of(each.kind);
     if (kind == wire::active_message || kind == wire::rts) {
       into.add("{} has no room: it stops a message of rank {} and all behind it; pop its records, or let it take them",

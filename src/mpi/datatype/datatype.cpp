@@ -55,13 +55,13 @@ const_buffer_ref datatype::buffer_of_blocks(const void* address, std::int64_t co
 }
 
 std::size_t datatype::pack(const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) const noexcept {
-  gather(all_, address, offset, to, bytes);
+  pack_bytes(all_, address, offset, to, bytes);
   return bytes;
 }
 
 std::size_t datatype::unpack(void* address, std::uint64_t offset, const std::byte* from,
                              std::size_t bytes) const noexcept {
-  scatter(all_, address, offset, from, bytes);
+  unpack_bytes(all_, address, offset, from, bytes);
   return bytes;
 }
 

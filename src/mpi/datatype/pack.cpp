@@ -168,11 +168,13 @@ packed_of<Direction> run(const part& data, std::uintptr_t memory, range wanted, 
 
 }  // namespace
 
-void gather(const part& from, const void* address, std::uint64_t offset, std::byte* to, std::size_t bytes) noexcept {
+void pack_bytes(const part& from, const void* address, std::uint64_t offset, std::byte* to,
+                std::size_t bytes) noexcept {
   if (bytes != 0) run<gathering>(from, reinterpret_cast<std::uintptr_t>(address), {offset, bytes}, to);
 }
 
-void scatter(const part& to, void* address, std::uint64_t offset, const std::byte* from, std::size_t bytes) noexcept {
+void unpack_bytes(const part& to, void* address, std::uint64_t offset, const std::byte* from,
+                  std::size_t bytes) noexcept {
   if (bytes != 0) run<scattering>(to, reinterpret_cast<std::uintptr_t>(address), {offset, bytes}, from);
 }
 

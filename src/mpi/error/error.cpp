@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "mpi/error/error_classes.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -49,16 +51,5 @@ int fail_by_exception() noexcept {
 int fail_by(const weft::error& thrown) noexcept { return fail(class_of(thrown.code()), "%s", thrown.what()); }
 
 failure_note take_failure() noexcept { return std::exchange(note, {}); }
-
-int class_of(weft::errc code) noexcept {
-  switch (code) {
-    case errc::none: return MPI_SUCCESS;
-    case errc::truncated: return MPI_ERR_TRUNCATE;
-    case errc::peer_failed: return MPI_ERR_PROC_ABORTED;
-    case errc::out_of_memory: return MPI_ERR_NO_MEM;
-    case errc::invalid_argument: return MPI_ERR_ARG;
-    default: return MPI_ERR_OTHER;
-  }
-}
 
 }  // namespace weft::mpi

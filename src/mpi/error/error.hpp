@@ -23,16 +23,6 @@ struct error_owner;
 /// Notes the text of the exception that is handled now.
 [[gnu::cold]] int fail_by_exception() noexcept;
 
-/// The class of an error with which an operation completes.
-[[nodiscard]] int class_of(weft::errc code) noexcept;
-/// The name of a class, as in `MPI_ERR_RANK`, and a sentence about it.
-struct class_text {
-  const char* name;
-  const char* meaning;
-};
-[[nodiscard]] class_text text_of(int error_class) noexcept;
-[[nodiscard]] bool is_predefined_class(int error_class) noexcept;
-
 /// The failure that the calling thread has noted last, without a wait between.
 struct failure_note {
   std::array<char, 600> text{};

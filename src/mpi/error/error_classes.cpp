@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/error/error_classes.hpp"
+
 #include <algorithm>
 #include <array>
 
-#include "mpi/error/error.hpp"
+#include "mpi.h"
 
 namespace weft::mpi {
 namespace {
@@ -105,6 +107,17 @@ const entry* find_text(int error_class) noexcept {
 }
 
 }  // namespace
+
+int class_of(weft::errc code) noexcept {
+  switch (code) {
+    case errc::none: return MPI_SUCCESS;
+    case errc::truncated: return MPI_ERR_TRUNCATE;
+    case errc::peer_failed: return MPI_ERR_PROC_ABORTED;
+    case errc::out_of_memory: return MPI_ERR_NO_MEM;
+    case errc::invalid_argument: return MPI_ERR_ARG;
+    default: return MPI_ERR_OTHER;
+  }
+}
 
 class_text text_of(int error_class) noexcept {
   const entry* const found = find_text(error_class);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "mpi/error/error.hpp"
+#include "mpi/error/error_classes.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -16,18 +17,18 @@ int fail_unknown(int code) noexcept { return fail(MPI_ERR_ARG, "%d is no error c
 
 }  // namespace
 
-error_codes::entry* error_codes::find(int code) noexcept {
+user_error_codes::entry* user_error_codes::find(int code) noexcept {
   if (code < first_code || code > last_used_) return nullptr;
   entry& out = entries_[static_cast<std::size_t>(code - first_code)];
   return out.error_class != 0 ? &out : nullptr;
 }
 
-bool error_codes::is_class(int code) noexcept {
+bool user_error_codes::is_class(int code) noexcept {
   const entry* const found = find(code);
   return found != nullptr ? found->error_class == code : is_predefined_class(code);
 }
 
-int error_codes::add(int error_class, int* added) {
+int user_error_codes::add(int error_class, int* added) {
   const int code = last_used_ + 1;
   entries_.push_back({.error_class = error_class != 0 ? error_class : code});
   if (entry* const found = find(error_class)) ++found->codes;
@@ -37,18 +38,18 @@ int error_codes::add(int error_class, int* added) {
   return MPI_SUCCESS;
 }
 
-int error_codes::add_class(int* added) noexcept {
+int user_error_codes::add_class(int* added) noexcept {
   const std::lock_guard locked{mutex_};
   return guarded([&] { return add(0, added); });
 }
 
-int error_codes::add_code(int error_class, int* added) noexcept {
+int user_error_codes::add_code(int error_class, int* added) noexcept {
   const std::lock_guard locked{mutex_};
   if (!is_class(error_class)) return fail(MPI_ERR_ARG, "%d is no error class", error_class);
   return guarded([&] { return add(error_class, added); });
 }
 
-int error_codes::add_text(int code, const char* text) noexcept {
+int user_error_codes::add_text(int code, const char* text) noexcept {
   if (std::strlen(text) >= MPI_MAX_ERROR_STRING)
     return fail(MPI_ERR_ARG, "a text of %zu characters; %d are allowed", std::strlen(text), MPI_MAX_ERROR_STRING - 1);
   const std::lock_guard locked{mutex_};
@@ -61,7 +62,7 @@ int error_codes::add_text(int code, const char* text) noexcept {
   });
 }
 
-int error_codes::remove_class(int error_class) noexcept {
+int user_error_codes::remove_class(int error_class) noexcept {
   const std::lock_guard locked{mutex_};
   entry* const found = find(error_class);
   if (found == nullptr || found->error_class != error_class) return fail_unknown(error_class);
@@ -71,7 +72,7 @@ int error_codes::remove_class(int error_class) noexcept {
   return MPI_SUCCESS;
 }
 
-int error_codes::remove_code(int code) noexcept {
+int user_error_codes::remove_code(int code) noexcept {
   const std::lock_guard locked{mutex_};
   entry* const found = find(code);
   if (found == nullptr || found->error_class == code) return fail_unknown(code);
@@ -81,7 +82,7 @@ int error_codes::remove_code(int code) noexcept {
   return MPI_SUCCESS;
 }
 
-int error_codes::remove_text(int code) noexcept {
+int user_error_codes::remove_text(int code) noexcept {
   const std::lock_guard locked{mutex_};
   entry* const found = find(code);
   if (found == nullptr || !found->has_text) return fail(MPI_ERR_ARG, "%d has no text of a user", code);
@@ -90,7 +91,7 @@ int error_codes::remove_text(int code) noexcept {
   return MPI_SUCCESS;
 }
 
-int error_codes::find_class(int code, int* error_class) noexcept {
+int user_error_codes::find_class(int code, int* error_class) noexcept {
   const std::lock_guard locked{mutex_};
   const entry* const found = find(code);
   if (found == nullptr && !is_predefined_class(code)) return fail(MPI_ERR_ARG, "%d is no error class or code", code);
@@ -98,7 +99,7 @@ int error_codes::find_class(int code, int* error_class) noexcept {
   return MPI_SUCCESS;
 }
 
-int error_codes::copy_text(int code, char* text, int* length) noexcept {
+int user_error_codes::copy_text(int code, char* text, int* length) noexcept {
   const std::lock_guard locked{mutex_};
   if (const entry* const found = find(code)) {
     *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "%s", found->text.c_str());

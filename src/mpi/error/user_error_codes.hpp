@@ -15,7 +15,7 @@ namespace weft::mpi {
 /// equal numbers. A number that is removed is not used again.
 ///
 /// **Threads**: any, several at once. All functions return an error class.
-class error_codes {
+class user_error_codes {
  public:
   int add_class(int* added) noexcept;
   int add_code(int error_class, int* added) noexcept;

@@ -16,7 +16,7 @@ namespace {
 
 // A message in a buffer, which gives its room back and destroys itself at its end.
 struct buffered_message final : followed_request {
-  buffered_message(rank_state& rank, communicator& comm, send_buffer& from, const buffered_room& taken) noexcept
+  buffered_message(rank_state& rank, communicator& comm, bsend_buffer& from, const buffered_room& taken) noexcept
       : open{rank.buffered.open}, signals{rank.signals}, buffer{from}, room{taken} {
     owner = &comm;
     owner->add_reference();
@@ -36,31 +36,31 @@ struct buffered_message final : followed_request {
 
   std::atomic<std::size_t>& open;
   request_signals& signals;
-  send_buffer& buffer;
+  bsend_buffer& buffer;
   const buffered_room room;
 };
 
-send_buffer* find_buffer(rank_state& rank, const communicator& comm) noexcept {
+bsend_buffer* find_buffer(rank_state& rank, const communicator& comm) noexcept {
   if (comm.buffer != nullptr && comm.buffer->is_attached()) return comm.buffer.get();
   return rank.buffered.rank_buffer.is_attached() ? &rank.buffered.rank_buffer : nullptr;
 }
 
 // The buffer of the rank, or of a communicator; null if it has none.
-send_buffer* find_attached(rank_state& rank, const communicator* comm) noexcept {
-  send_buffer* const found = comm == nullptr ? &rank.buffered.rank_buffer : comm->buffer.get();
+bsend_buffer* find_attached(rank_state& rank, const communicator* comm) noexcept {
+  bsend_buffer* const found = comm == nullptr ? &rank.buffered.rank_buffer : comm->buffer.get();
   return found != nullptr && found->is_attached() ? found : nullptr;
 }
 
 int fail_no_buffer() noexcept { return fail(MPI_ERR_BUFFER, "no buffer is attached"); }
 
 // Progress may end messages that are in the buffer.
-std::optional<buffered_room> reserve(rank_state& rank, send_buffer& buffer, std::size_t bytes) {
+std::optional<buffered_room> reserve(rank_state& rank, bsend_buffer& buffer, std::size_t bytes) {
   std::optional<buffered_room> out = buffer.try_reserve(bytes);
   while (!out && rank.device.progress()) out = buffer.try_reserve(bytes);
   return out;
 }
 
-void wait_until_empty(rank_state& rank, const send_buffer& buffer) {
+void wait_until_empty(rank_state& rank, const bsend_buffer& buffer) {
   if (buffer.is_empty()) return;
   weft::detail::wait_as("MPI_Buffer_detach or MPI_Buffer_flush", rank.device, rank.signals,
                         [&] { return buffer.is_empty(); });
@@ -68,7 +68,7 @@ void wait_until_empty(rank_state& rank, const send_buffer& buffer) {
 
 template <class Bytes>
 int detach(rank_state& rank, const communicator* comm, void* address, Bytes* bytes) noexcept {
-  send_buffer* const found = find_attached(rank, comm);
+  bsend_buffer* const found = find_attached(rank, comm);
   if (found == nullptr) return fail_no_buffer();
   return guarded([&] {
     wait_until_empty(rank, *found);
@@ -86,7 +86,7 @@ int detach(rank_state& rank, const communicator* comm, void* address, Bytes* byt
 int send_buffered(rank_state& rank, communicator& comm, const typed_bytes& from, envelope to) noexcept {
   if (to.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   return guarded([&] {
-    send_buffer* const buffer = find_buffer(rank, comm);
+    bsend_buffer* const buffer = find_buffer(rank, comm);
     if (buffer == nullptr) return fail_no_buffer();
     const auto bytes = static_cast<std::size_t>(from.count * from.type.size());
     const std::optional<buffered_room> room = reserve(rank, *buffer, bytes);
@@ -124,8 +124,8 @@ int attach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count
   if (bytes < 0) return fail(MPI_ERR_ARG, "a buffer of %lld bytes", static_cast<long long>(bytes));
   if (address == nullptr) return fail(MPI_ERR_BUFFER, "a null pointer for a buffer");
   return guarded([&] {
-    if (comm != nullptr && comm->buffer == nullptr) comm->buffer = std::make_shared<send_buffer>();
-    send_buffer& to = comm != nullptr ? *comm->buffer : rank.buffered.rank_buffer;
+    if (comm != nullptr && comm->buffer == nullptr) comm->buffer = std::make_shared<bsend_buffer>();
+    bsend_buffer& to = comm != nullptr ? *comm->buffer : rank.buffered.rank_buffer;
     return to.attach(address, static_cast<std::size_t>(bytes));
   });
 }
@@ -138,7 +138,7 @@ int detach_buffer(rank_state& rank, communicator* comm, void* address, MPI_Count
 }
 
 int flush_buffer(rank_state& rank, communicator* comm) noexcept {
-  const send_buffer* const found = find_attached(rank, comm);
+  const bsend_buffer* const found = find_attached(rank, comm);
   if (found == nullptr) return MPI_SUCCESS;
   return guarded([&] {
     wait_until_empty(rank, *found);
@@ -147,7 +147,7 @@ int flush_buffer(rank_state& rank, communicator* comm) noexcept {
 }
 
 int start_flush_of_buffer(rank_state& rank, communicator* comm, MPI_Request* handle) noexcept {
-  send_buffer* const found = find_attached(rank, comm);
+  bsend_buffer* const found = find_attached(rank, comm);
   return guarded([&] {
     request& req = rank.requests.acquire(comm, request_operation::collective);
     return begin(rank, req, handle, [&] {

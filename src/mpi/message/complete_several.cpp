@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mpi/error/error.hpp"
+#include "mpi/error/error_classes.hpp"
 #include "mpi/message/complete.hpp"
 #include "mpi/message/complete_fast.hpp"
 #include "mpi/message/describe.hpp"

@@ -15,12 +15,12 @@ bool is_automatic(const std::byte* address) noexcept {
 
 }  // namespace
 
-bool send_buffer::is_attached() const noexcept {
+bool bsend_buffer::is_attached() const noexcept {
   const std::lock_guard locked{mutex_};
   return address_ != nullptr;
 }
 
-int send_buffer::attach(void* address, std::size_t bytes) noexcept {
+int bsend_buffer::attach(void* address, std::size_t bytes) noexcept {
   const std::lock_guard locked{mutex_};
   if (address_ != nullptr) return fail(MPI_ERR_BUFFER, "a buffer is attached already");
   address_ = static_cast<std::byte*>(address);
@@ -29,12 +29,12 @@ int send_buffer::attach(void* address, std::size_t bytes) noexcept {
   return MPI_SUCCESS;
 }
 
-std::pair<void*, std::size_t> send_buffer::detach() noexcept {
+std::pair<void*, std::size_t> bsend_buffer::detach() noexcept {
   const std::lock_guard locked{mutex_};
   return {std::exchange(address_, nullptr), std::exchange(bytes_, 0)};
 }
 
-std::optional<std::size_t> send_buffer::find_room(std::size_t bytes) const noexcept {
+std::optional<std::size_t> bsend_buffer::find_room(std::size_t bytes) const noexcept {
   const auto next = used_.lower_bound(behind_last_);
   const std::size_t end = next == used_.end() ? bytes_ : next->first;
   if (end >= behind_last_ && end - behind_last_ >= bytes) return behind_last_;
@@ -46,7 +46,7 @@ std::optional<std::size_t> send_buffer::find_room(std::size_t bytes) const noexc
   return bytes_ - begin >= bytes ? std::optional{begin} : std::nullopt;
 }
 
-std::optional<buffered_room> send_buffer::try_reserve(std::size_t bytes) {
+std::optional<buffered_room> bsend_buffer::try_reserve(std::size_t bytes) {
   const std::lock_guard locked{mutex_};
   const std::size_t last = batches_.empty() ? 0 : batches_.size() - 1;
   buffered_room out{.bytes = bytes, .batch = first_batch_ + last};
@@ -65,7 +65,7 @@ std::optional<buffered_room> send_buffer::try_reserve(std::size_t bytes) {
   return out;
 }
 
-bool send_buffer::release(const buffered_room& room) noexcept {
+bool bsend_buffer::release(const buffered_room& room) noexcept {
   const std::lock_guard locked{mutex_};
   if (is_automatic(address_)) {
     ::operator delete(room.address);
@@ -83,12 +83,12 @@ bool send_buffer::release(const buffered_room& room) noexcept {
   return has_ended || batches_.empty();
 }
 
-bool send_buffer::is_empty() const noexcept {
+bool bsend_buffer::is_empty() const noexcept {
   const std::lock_guard locked{mutex_};
   return batches_.empty();
 }
 
-void send_buffer::finish_when_sent(request& req) {
+void bsend_buffer::finish_when_sent(request& req) {
   const std::lock_guard locked{mutex_};
   if (batches_.empty()) {
     req.finish(outcome{});

@@ -26,7 +26,7 @@ struct buffered_room {
 
 /// Gives room to messages: behind the last one, or else in the first gap. Each takes MPI_BSEND_OVERHEAD bytes more than
 /// its data, as MPI's model of a buffer says. **Threads**: any.
-class send_buffer {
+class bsend_buffer {
  public:
   [[nodiscard]] bool is_attached() const noexcept;
   /// `address` may be MPI_BUFFER_AUTOMATIC. Returns an error class.
@@ -64,7 +64,7 @@ class send_buffer {
 
 /// The buffered sends of a rank.
 struct buffered_sends {
-  send_buffer rank_buffer;
+  bsend_buffer rank_buffer;
   std::atomic<std::size_t> open{0};  // messages in any buffer
   [[nodiscard]] bool are_sent() const noexcept {
     // [buffered.open] acquire <- [buffered.end]

@@ -19,7 +19,7 @@
 namespace weft::mpi {
 
 class cartesian;
-class send_buffer;
+class bsend_buffer;
 
 /// The parts of a communicator, on which its members agree before they make it.
 struct communicator_parts {
@@ -54,9 +54,9 @@ struct communicator : error_owner {
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;
-  std::size_t registry_index = 0;         // its index in the registry
-  communicator* next_ended = nullptr;     // links communicators that wait for their destruction
-  std::shared_ptr<send_buffer> buffer{};  // holds buffered sends; null: never attached
+  std::size_t registry_index = 0;          // its index in the registry
+  communicator* next_ended = nullptr;      // links communicators that wait for their destruction
+  std::shared_ptr<bsend_buffer> buffer{};  // holds buffered sends; null: never attached
 };
 
 /// The name of a communicator, or its ranks of MPI_COMM_WORLD. **Threads**: any.

@@ -2,6 +2,7 @@
 #include "mpi/objects/request.hpp"
 
 #include "mpi/error/error.hpp"
+#include "mpi/error/error_classes.hpp"
 #include "mpi/objects/communicator.hpp"
 
 namespace weft::mpi {

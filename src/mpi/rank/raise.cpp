@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "mpi/error/error.hpp"
+#include "mpi/error/error_classes.hpp"
 #include "mpi/error/job_end.hpp"
 #include "mpi/error/program_call.hpp"
 #include "mpi/rank/rank_state.hpp"

@@ -53,7 +53,7 @@ struct rank_slot {
   rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
   bool is_finalized = false;
   // The following may be used outside of MPI_Init and MPI_Finalize, too.
-  error_codes codes{};
+  user_error_codes codes{};
   fortran_properties fortran{};
   tool_interface tools{};
 };

@@ -114,7 +114,7 @@ TEST(ordered_growth, many_unexpected_messages_cost_a_receive_no_more_than_few) {
   }
 }
 
-TEST(ordered_growth, early_messages_are_found_by_their_numbers) {
+TEST(ordered_growth, out_of_sequence_messages_are_found_by_their_numbers) {
   engine tested{2};
   std::vector<message_node> messages(2 * messages_many);
   for (std::uint32_t i = 2 * messages_many; i-- > 2;) {
@@ -141,7 +141,7 @@ TEST(ordered_growth, early_messages_are_found_by_their_numbers) {
 }
 
 // As a faulty peer numbers them, so that the low bits of all numbers agree.
-TEST(ordered_growth, early_messages_with_numbers_far_apart_do_not_make_a_chain) {
+TEST(ordered_growth, out_of_sequence_messages_with_numbers_far_apart_do_not_make_a_chain) {
   engine tested{1};
   std::vector<message_node> messages(2000);
   for (std::uint32_t i = 0; i < 2000; ++i) {
