@@ -77,9 +77,9 @@ class worker_sleep {
   void rest_until(Look is_there) noexcept {
     WEFT_ASSERT(device_ != nullptr);
     begin_sleep();
-    const std::uint64_t before = device_->counters().progress_moved;
+    const std::uint64_t before = device_->counters().progress.moved;
     const auto is_over = [&] {
-      return is_there() || is_stopped_at_sleep() || device_->counters().progress_moved != before;
+      return is_there() || is_stopped_at_sleep() || device_->counters().progress.moved != before;
     };
     device_->wait(*alarm_, is_over, {.timeout = rest_max, .spins = 0});
     mark_.wake_up();

@@ -111,7 +111,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       std::uint64_t all_begun = 0, looks_before = 0, looks_after = 0, counted_from = 0;
       const auto looks = [&] {
         const device_counters counted = dev.counters();
-        return counted.progress_calls + counted.progress_busy;
+        return counted.progress.calls + counted.progress.busy;
       };
       const auto are_busy = [&] {
         return begun.size() == workers && std::ranges::all_of(begun, [](const auto& by) { return by.second > 500; });

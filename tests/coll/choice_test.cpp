@@ -92,7 +92,7 @@ class sent_messages {
  public:
   explicit sent_messages(const device& of) : of_{of} { static_cast<void>(more()); }
   std::uint64_t more() {
-    const std::uint64_t now = of_.counters().sends.operations;
+    const std::uint64_t now = of_.counters().posts.sends.operations;
     return now - std::exchange(last_, now);
   }
 

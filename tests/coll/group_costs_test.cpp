@@ -38,9 +38,9 @@ TEST(group_costs, in_messages_are_those_of_the_page) {
       for (std::uint32_t i = 0; i < size; ++i) everybody[i] = i;
       std::vector<group> made;
       const auto count = [&](auto&& make) {
-        const std::uint64_t before = rt.default_device().counters().sends.operations;
+        const std::uint64_t before = rt.default_device().counters().posts.sends.operations;
         made.push_back(make());
-        counted[rt.rank()].push_back(rt.default_device().counters().sends.operations - before);
+        counted[rt.rank()].push_back(rt.default_device().counters().posts.sends.operations - before);
       };
       count([&] { return all.split(0); });
       count([&] { return all.by_node(); });
@@ -48,7 +48,7 @@ TEST(group_costs, in_messages_are_those_of_the_page) {
       count([&] { return all.include(everybody); });
       count([&] { return make_group(rt, everybody); });
       made.clear();  // an end sends nothing
-      counted[rt.rank()].push_back(rt.default_device().counters().sends.operations);
+      counted[rt.rank()].push_back(rt.default_device().counters().posts.sends.operations);
       rt.barrier();
     });
     const std::vector<std::uint64_t> expected{2 * allgather, allgather, broadcast, broadcast + barrier,

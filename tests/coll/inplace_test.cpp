@@ -93,12 +93,12 @@ TEST(collectives_inplace, are_none_of_a_member_that_sends_nothing) {
     const word_lists lists{all};
     const words in(all.rank() != 0 ? all.size() : 0, all.rank());
     words out(all.size(), 77);
-    const std::uint64_t sent_before = all.device().counters().sends.operations;
+    const std::uint64_t sent_before = all.device().counters().posts.sends.operations;
     const collective which =
         collective::alltoall(in, out, {lists.sent, lists.sent_at}, {lists.received, lists.received_at});
     EXPECT_EQ(end_in_form(as, which, all), errc::none);
     EXPECT_EQ(out, (words{77, 1, 2}));
-    const std::uint64_t sent = all.device().counters().sends.operations - sent_before;
+    const std::uint64_t sent = all.device().counters().posts.sends.operations - sent_before;
     if (all.rank() == 0 && !is_checked) {
       EXPECT_EQ(sent, 0U) << "messages that no member receives";
     }

@@ -58,7 +58,7 @@ TEST(await_cancel, of_a_receive_that_has_announced_its_buffer_does_not_wait_for_
       std::stop_source stop;
       std::vector<errc> ends;
       for (std::uint64_t tag = 0; tag < 3; ++tag) me.loop.spawn(me.receive(tag, stop.get_token(), ends));
-      EXPECT_TRUE(me.runs_until([&] { return me.dev.counters().backlog == 0; }));
+      EXPECT_TRUE(me.runs_until([&] { return me.dev.counters().backlog.operations == 0; }));
       stop.request_stop();
       EXPECT_TRUE(ends.empty()) << "the sender has not answered";
       has_returned.raise();
@@ -120,7 +120,7 @@ TEST(await_cancel, that_finds_the_ring_full_is_repeated_by_the_loop) {
       std::vector<errc> ends;
       counter unused{rt};
       for (std::uint64_t tag = 0; tag < 3; ++tag) me.loop.spawn(me.receive(tag, stop.get_token(), ends));
-      EXPECT_TRUE(me.runs_until([&] { return me.dev.counters().backlog == 0; }));
+      EXPECT_TRUE(me.runs_until([&] { return me.dev.counters().backlog.operations == 0; }));
       const std::uint64_t word = 7;
       while (!me.dev.post_am(1, {.id = 1}, std::span{&word, 1}, unused).is_retry()) {
       }
@@ -264,7 +264,7 @@ TEST(await_cancel, of_all_that_a_loop_waits_for_ends_every_wait_once) {
       loop.spawn(counts());
       EXPECT_TRUE(eventually(dev, [&] {
         loop.run_ready();
-        return loop.waits().size() == 4 && dev.counters().backlog == 0;
+        return loop.waits().size() == 4 && dev.counters().backlog.operations == 0;
       }));
       const auto lists = [&](operation opcode, std::uint64_t tag, const completion* object) {
         for (const loop_wait& each : loop.waits()) {

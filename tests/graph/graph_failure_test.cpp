@@ -228,12 +228,12 @@ TEST(graph_retry, lets_the_threads_of_its_device_sleep) {
     EXPECT_TRUE(test::eventually(dev, [&] { return tries > before; }));
     is_open = true;
     EXPECT_TRUE(test::eventually(dev, [&] { return !steps.is_running(); }));
-    EXPECT_EQ(dev.counters().backlog, 0U);
+    EXPECT_EQ(dev.counters().backlog.operations, 0U);
     for (int run = 0; run < 2; ++run) steps.start(ends);  // for whose ends there is no room
     EXPECT_TRUE(may_sleep());
     EXPECT_TRUE(is_woken());
     for (int run = 0; run < 3; ++run) EXPECT_TRUE(dev.wait(ends, patient));
-    EXPECT_EQ(dev.counters().backlog, 0U);
+    EXPECT_EQ(dev.counters().backlog.operations, 0U);
   });
 }
 

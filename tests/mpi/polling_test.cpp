@@ -299,9 +299,9 @@ TEST(mpi_polling, a_fiber_that_tests_again_and_again_lets_others_run) {
 // alone.
 bool is_left_alone(const device& dev, std::uint64_t looks_max = 500) {
   for (int each = 0; each < 100; ++each) {
-    const std::uint64_t before = dev.counters().progress_calls;
+    const std::uint64_t before = dev.counters().progress.calls;
     std::this_thread::sleep_for(std::chrono::milliseconds{100});
-    if (dev.counters().progress_calls - before < looks_max) return true;
+    if (dev.counters().progress.calls - before < looks_max) return true;
   }
   return false;
 }

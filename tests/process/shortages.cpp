@@ -34,13 +34,13 @@ void put_without_packets(weft::runtime& rt) {
 
   const std::vector<std::byte> bytes(1000, std::byte{7});
   std::vector<weft::packet> packets = take_all_packets(rt);
-  const std::uint64_t before = dev.counters().retries_for(shortage::packets);
+  const std::uint64_t before = dev.counters().posts.retries_for(shortage::packets);
   const auto put = [&] { return dev.post_put(peer, bytes, {*theirs, 0}, sent); };
   const weft::status answer = put();
   require(answer.is_retry(), "a put without packets was taken");
   require(answer.reason() == shortage::packets,
           fmt::format("short of {}, not of packets", weft::name_of(answer.reason())));
-  require(dev.counters().retries_for(shortage::packets) == before + 1, "the retry was counted as another one");
+  require(dev.counters().posts.retries_for(shortage::packets) == before + 1, "the retry was counted as another one");
   packets.clear();
   static_cast<void>(weft::test::post(dev, put));
   dev.flush(peer);

@@ -50,9 +50,9 @@ const char* name_of(path by) noexcept {
 }
 
 traffic::traffic(const device_counters& counted, std::uint64_t fabric_bytes) noexcept {
-  values_[posted_messages] = static_cast<double>(counted.active_messages.bytes + counted.sends.bytes);
+  values_[posted_messages] = static_cast<double>(counted.posts.active_messages.bytes + counted.posts.sends.bytes);
   put_paths(&values_[message_paths], counted.message_paths);
-  values_[posted_transfers] = static_cast<double>(counted.puts.bytes + counted.gets.bytes);
+  values_[posted_transfers] = static_cast<double>(counted.posts.puts.bytes + counted.posts.gets.bytes);
   put_paths(&values_[transfer_paths], counted.transfer_paths);
   values_[over_fabric] = static_cast<double>(fabric_bytes);
 }

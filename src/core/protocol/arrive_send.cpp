@@ -52,7 +52,7 @@ bool refuse_send(device_state& dev, const net::arrival& message, lookup why) noe
   base::log_once(said, base::log_level::info,
                  "rank {}: two sends of rank {} with tag {} wait for receives in engine {}, which keeps no order: a "
                  "receive may get either (an engine made with {{.ordered = true}} keeps it, as MPI does); "
-                 "device_counters::ambiguous_sends counts them",
+                 "arrival_counters::ambiguous_sends counts them",
                  dev.routes().own_rank(), message.source, message.header.tag, engine.id);
 }
 

@@ -23,13 +23,14 @@ namespace {
 constexpr std::size_t line_kinds_max = 16;  // kinds of lines about one thing
 
 std::uint64_t moves_of(const device_counters& counted) noexcept {
-  return counted.progress_moved + counted.active_messages.operations + counted.sends.operations +
-         counted.receives.operations + counted.puts.operations + counted.gets.operations + counted.atomics.operations;
+  return counted.progress.moved + counted.posts.active_messages.operations + counted.posts.sends.operations +
+         counted.posts.receives.operations + counted.posts.puts.operations + counted.posts.gets.operations +
+         counted.posts.atomics.operations;
 }
 
 std::uint64_t retries_of(const device_counters& counted) noexcept {
   std::uint64_t out = 0;
-  for (const std::uint64_t each : counted.retries) out += each;
+  for (const std::uint64_t each : counted.posts.retries) out += each;
   return out;
 }
 
@@ -70,7 +71,7 @@ base::witness::sight runtime_witness::look() noexcept {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
     out.moves += moves_of(counted);
-    out.polls += counted.progress_calls;
+    out.polls += counted.progress.calls;
   });
   if (!has_looked) {
     out = last_;
@@ -86,7 +87,7 @@ bool runtime_witness::is_neglected(base::clock::time_point now, base::clock::dur
   static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (index >= unpolled_.size()) return;
     unpolled_device& seen = unpolled_[index];
-    const std::uint64_t calls = device == nullptr ? 0 : device->counts().read().progress_calls;
+    const std::uint64_t calls = device == nullptr ? 0 : device->counts().read().progress.calls;
     if (device == nullptr || calls != seen.calls || seen.since == base::clock::time_point{}) {
       seen = {.calls = calls, .since = now, .unread_since = {}, .neglected = {}};
       return;
@@ -110,7 +111,7 @@ void runtime_witness::note_move() noexcept {
   static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr || index >= calls_.size()) return;
     const device_counters counted = device->counts().read();
-    calls_[index] = counted.progress_calls;
+    calls_[index] = counted.progress.calls;
     retries_ += retries_of(counted);
     device->head_of_line().clear();
   }));
@@ -140,7 +141,7 @@ runtime_witness::devices_seen runtime_witness::look_at_devices() {
   static_cast<void>(runtime_->devices().try_visit([&](std::uint32_t index, device_state* device) {
     if (device == nullptr) return;
     const device_counters counted = device->counts().read();
-    const bool is_quiet = index < calls_.size() && counted.progress_calls == calls_[index];
+    const bool is_quiet = index < calls_.size() && counted.progress.calls == calls_[index];
     out.is_polled |= !is_quiet;
     if (index < unpolled_.size() && unpolled_[index].neglected != base::clock::duration{}) {
       out.neglected.push_back(index);
@@ -148,7 +149,7 @@ runtime_witness::devices_seen runtime_witness::look_at_devices() {
       out.unpolled.push_back(index);
     }
     out.retries += retries_of(counted);
-    if (counted.backlog != 0) out.backlogs.emplace_back(index, counted.backlog);
+    if (counted.backlog.operations != 0) out.backlogs.emplace_back(index, counted.backlog.operations);
     device->head_of_line().each([&](const head_of_line_report::message& each) { out.stopped.push_back(each); });
   }));
   out.has_work = !out.backlogs.empty();

@@ -117,7 +117,7 @@ void each_send(const Body& body) {
         failing_send send{bench, receiver_first, level};
         body(bench, send, level == completion_level::delivered);
         EXPECT_FALSE(send.over.pop().has_value());
-        EXPECT_EQ(bench.dev().counters().backlog, 0U);
+        EXPECT_EQ(bench.dev().counters().backlog.operations, 0U);
       });
     }
   }

@@ -46,7 +46,7 @@ class forger {
   // Sends the answers that this rank owes itself, which name no operation; then no operation is under way.
   [[nodiscard]] bool is_quiet() {
     return test::eventually(rt_.default_device(), [&] {
-      bool out = rt_.default_device().counters().backlog == 0;
+      bool out = rt_.default_device().counters().backlog.operations == 0;
       test::local_job::state_of(rt_).operations().arrivals().each([&](core::operation_state&) { out = false; });
       return out;
     });

@@ -315,11 +315,11 @@ TEST(receiver_first, asks_its_sender_once_however_often_a_receive_is_cancelled) 
       EXPECT_EQ(me.next().error(), errc::cancelled);
       EXPECT_EQ(me.dev.cancel(ticket), cancel_result::too_late);
     } else {
-      const std::uint64_t before = me.dev.counters().messages_arrived;
+      const std::uint64_t before = me.dev.counters().arrivals.messages;
       EXPECT_TRUE(eventually([&] { return has_asked.is_raised(); }));
       while (me.dev.progress()) {
       }
-      EXPECT_LE(me.dev.counters().messages_arrived, before + 2);
+      EXPECT_LE(me.dev.counters().arrivals.messages, before + 2);
     }
     me.finish();
   });

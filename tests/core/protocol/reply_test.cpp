@@ -32,7 +32,7 @@ std::uint64_t word_of(const completion_record& record) {
 
 std::uint32_t kept_max(runtime& rt) { return test::local_job::state_of(rt).own().replies().kept_max(); }
 
-std::uint64_t waiting_in(device& dev) { return dev.counters().backlog; }
+std::uint64_t waiting_in(device& dev) { return dev.counters().backlog.operations; }
 
 TEST(reply, goes_to_the_sender_with_the_tag_of_its_message_unless_told_otherwise) {
   test::local_job{1}.run([](runtime& rt) {

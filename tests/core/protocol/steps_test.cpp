@@ -371,7 +371,7 @@ TEST(steps, end_once_wherever_the_peer_vanishes) {
         EXPECT_EQ(got->error(), taken >= each.whole_after ? errc::none : errc::peer_failed);
         EXPECT_FALSE(over.pop().has_value());
         EXPECT_EQ(over.outstanding(), 0U);
-        EXPECT_EQ(bench.dev().counters().backlog, 0U);
+        EXPECT_EQ(bench.dev().counters().backlog.operations, 0U);
       });
     }
   }

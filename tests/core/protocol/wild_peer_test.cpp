@@ -422,7 +422,7 @@ TEST(wild_peer, asks_for_answers_at_devices_that_are_not_there) {
       ask(core::wire::get, asker, core::no_signal, nowhere, 0);
       ask(core::wire::atomic, asker, 0, core::atomic_body{7, 0, 1, 0, 3}, 8U << 8);
     }
-    EXPECT_EQ(dev.counters().backlog, 0U);
+    EXPECT_EQ(dev.counters().backlog.operations, 0U);
   });
 }
 

@@ -70,8 +70,8 @@ void beside_regions(const std::function<void(rank_parts&, const regions&)>& at_f
     bool is_done = false;
     EXPECT_TRUE(test::eventually(mine.dev, [&] {
       while (mine.inbox.pop()) continue;
-      if (!is_done && mine.dev.counters().backlog == 0 && mine.over.outstanding() == 0) left.add(1);
-      is_done = is_done || (mine.dev.counters().backlog == 0 && mine.over.outstanding() == 0);
+      if (!is_done && mine.dev.counters().backlog.operations == 0 && mine.over.outstanding() == 0) left.add(1);
+      is_done = is_done || (mine.dev.counters().backlog.operations == 0 && mine.over.outstanding() == 0);
       return left.value() == 2;
     }));
   });

@@ -131,7 +131,7 @@ TEST(child_of_fork, does_not_take_its_parents_devices_away) {
     static_cast<void>(test::post_until_taken(*second, 1 - rt.rank(), {1}, const_buffer_ref{&word, sizeof word}, sent,
                                              {.device = second->index()}));
     EXPECT_TRUE(test::eventually(*second, [&] { return inbox.pop().has_value(); }));
-    EXPECT_EQ(second->counters().messages_arrived, 1U);
+    EXPECT_EQ(second->counters().arrivals.messages, 1U);
     rt.barrier();
   });
 }

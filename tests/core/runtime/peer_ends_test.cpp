@@ -57,8 +57,8 @@ void beside_a_rank_that_polls(const std::function<void(runtime&)>& at_first) {
     bool is_drained = false;
     EXPECT_TRUE(test::eventually(dev, [&] {
       drain(inbox);
-      if (!is_drained && dev.counters().backlog == 0) drained.add(1);
-      is_drained = is_drained || dev.counters().backlog == 0;
+      if (!is_drained && dev.counters().backlog.operations == 0) drained.add(1);
+      is_drained = is_drained || dev.counters().backlog.operations == 0;
       return drained.value() == 2;
     }));
   });

@@ -41,8 +41,8 @@ const point bandwidth{.kind = kind::bandwidth, .operation = operation::sendrecv,
 TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   weft::device_counters sender;
   weft::device_counters receiver;
-  sender.active_messages = {100, 500};
-  sender.sends = {10, 500};
+  sender.posts.active_messages = {100, 500};
+  sender.posts.sends = {10, 500};
   EXPECT_EQ(path_mix{traffic(sender, 0)}.of(path::cell), 1);
   sender.message_paths.one_packet = {4, 300};
   sender.message_paths.many_packets = {1, 100};
@@ -59,8 +59,8 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   EXPECT_EQ(by.main(), path::packet);
 
   weft::device_counters putting;
-  putting.puts = {10, 800};
-  putting.gets = {10, 200};
+  putting.posts.puts = {10, 800};
+  putting.posts.gets = {10, 200};
   putting.transfer_paths.copied = {1, 400};
   const path_mix of_puts{traffic(putting, 0)};
   EXPECT_DOUBLE_EQ(of_puts.of(path::mapped_memory), 0.6);
@@ -70,10 +70,10 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
 
 TEST(PerfPaths, only_what_was_counted_between_before_and_after_is_told) {
   weft::device_counters counted;
-  counted.sends = {10, 1000};
+  counted.posts.sends = {10, 1000};
   counted.message_paths.one_packet = {10, 1000};
   const traffic before{counted, 0};
-  counted.sends = {20, 1080};
+  counted.posts.sends = {20, 1080};
   traffic between{counted, 0};
   between -= before;
   EXPECT_EQ(path_mix{between}.of(path::cell), 1);
@@ -81,7 +81,7 @@ TEST(PerfPaths, only_what_was_counted_between_before_and_after_is_told) {
 
 TEST(PerfPaths, bytes_over_a_fabric_are_told_by_the_runtime) {
   weft::device_counters counted;
-  counted.sends = {10, 80};
+  counted.posts.sends = {10, 80};
   EXPECT_EQ(path_mix(traffic(counted, 800)).main(), path::libfabric);
   EXPECT_EQ(path_mix(traffic(counted, 8)).main(), path::cell) << "a few bytes of a barrier";
 }
