@@ -18,6 +18,10 @@ namespace coll {
 class group_state;
 }
 
+// Both compilers warn of deprecated fields also where they make a constructor of the struct.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /// Options of functions that make groups.
 struct group_options {
   /// The device through which this member's collectives run, a shared one, unless the runtime's default device is one
@@ -30,6 +34,8 @@ struct group_options {
   /// that name may be left at any member, with its collectives. Such names have nothing to do with the library's.
   std::optional<std::uint32_t> name = std::nullopt;
 };
+
+#pragma GCC diagnostic pop
 
 /// Names that `group_options` gives are below this.
 inline constexpr std::uint32_t group_names_max = 1U << 31;

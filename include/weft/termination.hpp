@@ -21,6 +21,10 @@ namespace coll {
 class termination_state;
 }
 
+// Both compilers warn of deprecated fields also where they make a constructor of the struct.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /// Options of `termination`.
 struct termination_options {
   /// The device, a shared one, through which the members add up their counts: of one number at all members. Null: the
@@ -29,6 +33,8 @@ struct termination_options {
   /// The old name of `device`.
   [[deprecated("use device")]] weft::device* through = nullptr;
 };
+
+#pragma GCC diagnostic pop
 
 /// Counts pieces of work, and finds the end: the moment when no member of a group has a piece of work left. Most pieces
 /// are messages: the sender counts one by `sent` before it posts it; the target counts it by `handled` after it has

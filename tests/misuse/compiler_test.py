@@ -187,6 +187,16 @@ RIGHT = """
   const graph empty{dev};
   const fiber_scheduler one;
   const runtime other{{.packet_bytes = 4096}};
+  group_options of_group;
+  of_group.name = 5;
+  group_options other_of_group = of_group;
+  other_of_group = of_group;
+  termination_options of_termination;
+  termination_options other_of_termination = of_termination;
+  other_of_termination = of_termination;
+  device_counters counted;
+  counted = dev.counters();
+  const device_counters other_counted = counted;
 """
 
 # Names of the last version: they compile, and the compiler says what to write.
@@ -202,6 +212,13 @@ OLD = {
     "static_cast<void>(reduction::by_ref<int>(state));": "use callable_ref",
     "dev.post_comm(direction::out, 1, const_buffer_ref{numbers}, local);": "use outgoing",
     "dev.post_comm(direction::in, 1, buffer_ref{numbers}, local);": "use incoming",
+    "word += dev.counters().active_messages.bytes;": r"use posts\.active_messages",
+    "word += dev.counters().retries[0];": r"use posts\.retries\W",
+    "word += dev.counters().retries_for(shortage::ring);": r"use posts\.retries_for\(\)",
+    "word += dev.counters().messages_arrived;": r"use arrivals\.messages",
+    "word += dev.counters().progress_calls;": r"use progress\.calls",
+    "word += dev.counters().backlog;": r"use backlog\.operations\W",
+    "word += dev.counters().backlog_max;": r"use backlog\.operations_max",
 }
 
 
@@ -224,6 +241,7 @@ class Compiler(unittest.TestCase):
     def test_what_is_right_compiles(self):
         answer = compile_one(RIGHT)
         self.assertEqual(answer.returncode, 0, answer.stdout)
+        self.assertNotIn("deprecated", answer.stdout)
 
     def test_old_names_compile_and_name_the_new_ones(self):
         answer = compile_one("progress_thread poller{dev};\ngroup all = dev.runtime().world();\n" + "\n".join(OLD))
