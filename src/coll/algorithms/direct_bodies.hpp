@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bodies of short collectives: which messages one member sends and awaits. direct.cpp gives them its messages,
+// The bodies of short collectives: which messages one member sends and awaits. short_collective.cpp gives them its messages,
 // and a test gives them messages that it counts.
 //
 // Each member takes a body or the schedule of its algorithm, depending on its own call: a posted collective, a layout
 // and another kind of memory take the schedule. So both send equal messages: to one peer, with one label, of one size
-// (tests/coll/direct_messages_test.cpp).
+// (tests/coll/short_bodies_test.cpp).
 //
 // A body makes `Messages` of the source that it is given. `Messages` has
 //   expect(member, label, into, bytes)  a receive that the next `wait` waits for

@@ -79,7 +79,7 @@ class group_state {
   /// checked group it counts refusals. **Threads**: one at a time, whose fibers may be in several collectives.
   [[nodiscard]] std::unique_ptr<counter>& free_counter() noexcept { return arrived_; }
   /// True for the first call with each operation, for the log. **Threads**: one at a time.
-  [[nodiscard]] bool is_first_direct(collective_operation which) noexcept {
+  [[nodiscard]] bool is_first_short(collective_operation which) noexcept {
     const auto bit = static_cast<std::uint16_t>(1U << static_cast<unsigned>(which));
     const bool is_first = (logged_ & bit) == 0;
     logged_ = static_cast<std::uint16_t>(logged_ | bit);

@@ -14,7 +14,7 @@
 #include "coll/choose/choose.hpp"
 #include "coll/group/group_state.hpp"
 #include "coll/run/checked.hpp"
-#include "coll/run/direct.hpp"
+#include "coll/run/short_collective.hpp"
 #include "coll/run/persistent_run.hpp"
 #include "coll/run/run_cache.hpp"
 #include "core/door/door.hpp"
@@ -93,10 +93,10 @@ void collective::run(group& group, const collective_options& options) const {
     run.use(parts_.input, parts_.out);
     return run.run();
   }
-  collective_args direct;
-  if (coll::direct::try_set_args(direct, parts_, state, options)) {
-    if (state.is_first_direct(direct.operation)) coll::log_choice(direct, coll::choose(direct, {}, {}));
-    return coll::direct::run(state, direct, parts_.input, parts_.out, parts_.op);
+  collective_args short_args;
+  if (coll::short_collective::try_set_args(short_args, parts_, state, options)) {
+    if (state.is_first_short(short_args.operation)) coll::log_choice(short_args, coll::choose(short_args, {}, {}));
+    return coll::short_collective::run(state, short_args, parts_.input, parts_.out, parts_.op);
   }
   const collective_args args = args_of(parts_, state);
   persistent_run& run = free_run(state, args, parts_, options.algorithm);

@@ -9,7 +9,7 @@
 #include "coll/group/group_state.hpp"
 #include "weft/collectives.hpp"
 
-namespace weft::coll::direct {
+namespace weft::coll::short_collective {
 
 /// Sets the arguments of a blocking collective that has a direct body, which is the algorithm that the rules choose.
 /// False if it has none, the call or WEFT_COLL names an algorithm, or anything is unusual or wrong: `set_args` finds
@@ -24,4 +24,4 @@ namespace weft::coll::direct {
 void run(group_state& group, const collective_args& args, const_buffer_ref from, buffer_ref into,
          const reduction& reduction);
 
-}  // namespace weft::coll::direct
+}  // namespace weft::coll::short_collective

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/run/direct.hpp"
+#include "coll/run/short_collective.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "weft/device.hpp"
 #include "weft/error.hpp"
 
-namespace weft::coll::direct {
+namespace weft::coll::short_collective {
 
 namespace {
 
@@ -184,4 +184,4 @@ void run(group_state& group, const collective_args& args, const_buffer_ref from,
                                      reduction);
 }
 
-}  // namespace weft::coll::direct
+}  // namespace weft::coll::short_collective

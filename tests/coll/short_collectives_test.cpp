@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short collectives without a graph give what they are to give, by the bodies for ranks with cores of their own and by
 // those for ranks that share cores, whatever this machine has.
-#include "coll/run/direct.hpp"
+#include "coll/run/short_collective.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@
 namespace weft::coll {
 namespace {
 
-class direct_collectives : public testing::TestWithParam<bool> {
+class short_collectives : public testing::TestWithParam<bool> {
  protected:
   // What a member knows of a collective of `bytes` bytes.
   static collective_args args_of(const group_state& in, operation kind, std::uint64_t bytes = 0) {
@@ -62,14 +62,14 @@ void add_aligned(const void* in, void* inout, std::size_t count, void* misaligne
   }
 }
 
-TEST_P(direct_collectives, combine_elements_in_memory_that_is_aligned_for_any) {
+TEST_P(short_collectives, combine_elements_in_memory_that_is_aligned_for_any) {
   std::atomic<int> misaligned{0};
   for (std::uint32_t ranks = 2; ranks <= 6; ++ranks) {
     test::local_job{ranks}.run([&](runtime& rt) {
       group_state& world = *group_store::instance(rt).world();
       const reduction add{.combine = &add_aligned, .context = &misaligned, .element_bytes = sizeof(long double)};
       long double number = rt.rank() + 1;
-      direct::run(world, args_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
+      short_collective::run(world, args_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
                   {&number, sizeof number}, add);
       EXPECT_EQ(number, rt.size() * (rt.size() + 1) / 2);
     });
@@ -78,7 +78,7 @@ TEST_P(direct_collectives, combine_elements_in_memory_that_is_aligned_for_any) {
   EXPECT_EQ(misaligned.load(std::memory_order_relaxed), 0);
 }
 
-TEST_P(direct_collectives, give_each_member_the_roots_bytes_and_the_result_in_order) {
+TEST_P(short_collectives, give_each_member_the_roots_bytes_and_the_result_in_order) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     test::local_job{ranks}.run([](runtime& rt) {
       group_state& world = *group_store::instance(rt).world();
@@ -90,24 +90,24 @@ TEST_P(direct_collectives, give_each_member_the_roots_bytes_and_the_result_in_or
           collective_args of = args_of(world, operation::broadcast, 8);
           of.root = root;
           std::uint64_t word = rt.rank() == root ? 100 * round + root : ~std::uint64_t{0};
-          direct::run(world, of, {&word, sizeof word}, {&word, sizeof word}, {});
+          short_collective::run(world, of, {&word, sizeof word}, {&word, sizeof word}, {});
           EXPECT_EQ(word, 100 * round + root) << rt.size() << " ranks";
         }
         collective_args of = args_of(world, operation::allreduce, sizeof(digits));
         const digits mine{rt.rank() + 1, 10};
         digits all{};
-        direct::run(world, of, {&mine, sizeof mine}, {&all, sizeof all}, join);
+        short_collective::run(world, of, {&mine, sizeof mine}, {&all, sizeof all}, join);
         EXPECT_EQ(all.value, whole) << rt.size() << " ranks";
         of.is_inplace = true;
         all = mine;
-        direct::run(world, of, {}, {&all, sizeof all}, join);
+        short_collective::run(world, of, {}, {&all, sizeof all}, join);
         EXPECT_EQ(all.value, whole) << rt.size() << " ranks, in place";
       }
     });
   }
 }
 
-TEST_P(direct_collectives, end_no_barrier_before_all_members_have_begun_it) {
+TEST_P(short_collectives, end_no_barrier_before_all_members_have_begun_it) {
   for (std::uint32_t ranks = 1; ranks <= 9; ++ranks) {
     std::array<std::atomic<std::uint32_t>, 20> begun{};
     test::local_job{ranks}.run([&](runtime& rt) {
@@ -115,7 +115,7 @@ TEST_P(direct_collectives, end_no_barrier_before_all_members_have_begun_it) {
       for (std::atomic<std::uint32_t>& each : begun) {
         // relaxed: the barrier orders it before the load.
         each.fetch_add(1, std::memory_order_relaxed);
-        direct::run(world, args_of(world, operation::barrier), {}, {}, {});
+        short_collective::run(world, args_of(world, operation::barrier), {}, {}, {});
         // relaxed: the barrier orders it behind all additions.
         EXPECT_EQ(each.load(std::memory_order_relaxed), rt.size());
       }
@@ -123,7 +123,7 @@ TEST_P(direct_collectives, end_no_barrier_before_all_members_have_begun_it) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(each, direct_collectives, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(each, short_collectives, testing::Bool(),
                          [](const auto& of) { return of.param ? "oversubscribed" : "apart"; });
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "coll/algorithms/direct_bodies.hpp"
 #include "coll/choose/choose.hpp"
-#include "coll/run/direct.hpp"
+#include "coll/run/short_collective.hpp"
 #include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 
@@ -95,7 +95,7 @@ void compare(collective_args of, std::mt19937& random) {
   }
 }
 
-TEST(messages_of_direct_bodies, are_those_of_the_schedules_whichever_members_take_which) {
+TEST(short_bodies, are_those_of_the_schedules_whichever_members_take_which) {
   std::mt19937 random{static_cast<std::mt19937::result_type>(test::random_seed())};
   for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
     for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
@@ -108,7 +108,7 @@ TEST(messages_of_direct_bodies, are_those_of_the_schedules_whichever_members_tak
             .is_commutative = random() % 2 == 0,
             .is_inplace = kind == operation::allreduce && random() % 2 == 0,
             .is_oversubscribed = is_oversubscribed};
-        ASSERT_TRUE(direct::can(of));
+        ASSERT_TRUE(short_collective::can(of));
         compare(of, random);
         ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
                                         << " members, root " << of.root << ", oversubscribed: " << is_oversubscribed;
