@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short collectives of two ranks, each by a direct body, by the graph that the group keeps, and by a persistent one:
+// Short collectives of two ranks, each by a short body, by the graph that the group keeps, and by a persistent one:
 // `scripts/instructions --collectives` counts under callgrind what they cost the rank that comes last, which waits for
 // nothing. The other rank has begun before: its messages are in the ring.
 #include <chrono>
@@ -20,7 +20,7 @@ constexpr int counted = 50;
 
 // Found by these names in callgrind's output.
 template <weft::collective_operation Operation>
-[[gnu::noinline]] void counted_direct(const weft::collective& which, weft::group& in) {
+[[gnu::noinline]] void counted_short(const weft::collective& which, weft::group& in) {
   which.run(in);
 }
 template <weft::collective_operation Operation>
@@ -64,7 +64,7 @@ class late_rank {
 
 template <weft::collective_operation Operation>
 void count(late_rank& pace, weft::group& all, const weft::collective& which, std::string_view algorithm) {
-  pace.repeat([&] { which.run(all); }, [&] { counted_direct<Operation>(which, all); });
+  pace.repeat([&] { which.run(all); }, [&] { counted_short<Operation>(which, all); });
   pace.repeat([&] { which.run(all, {.algorithm = algorithm}); },
               [&] { counted_graph<Operation>(which, all, algorithm); });
   weft::persistent_collective again = which.keep(all, {.algorithm = algorithm});

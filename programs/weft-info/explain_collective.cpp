@@ -9,10 +9,10 @@
 
 #include "base/collective_names.hpp"
 #include "base/counted.hpp"
+#include "coll/algorithms/short/bodies.hpp"
 #include "coll/choose/choose.hpp"
 #include "coll/group/group_state.hpp"
 #include "coll/group/group_store.hpp"
-#include "coll/run/short_collective.hpp"
 #include "coll/schedule/counts.hpp"
 #include "coll/schedule/schedule.hpp"
 #include "weft-info/info.hpp"
@@ -101,7 +101,7 @@ std::string explanation(runtime& rt, const coll::collective_args& args, std::str
   std::string out =
       fmt::format("{}\nalgorithm {}: {}\n", coll::text_of(args), chosen.algorithm->name, coll::reason_of(chosen));
   const bool is_set = !base::algorithm_in(setting, name_of(args.operation)).empty();
-  if (coll::short_collective::can(args) && !is_set) out += "  without a graph where a thread waits for it\n";
+  if (coll::has_short_body(args) && !is_set) out += "  without a graph where a thread waits for it\n";
   using base::counted;
   const coll::counts all = coll::count(*chosen.algorithm, args);
   out +=

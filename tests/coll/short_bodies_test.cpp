@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "coll/algorithms/direct_bodies.hpp"
+#include "coll/algorithms/short/bodies.hpp"
 #include "coll/choose/choose.hpp"
-#include "coll/run/short_collective.hpp"
 #include "coll/schedule/counts.hpp"
 #include "support/random_seed.hpp"
 
@@ -50,9 +50,9 @@ class written_messages {
 
 schedule body_of(const collective_args& of) {
   schedule out;
-  direct_bodies::element_room in{}, result{};
+  element_room in{}, result{};
   const reduction none{.combine = [](const void*, void*, std::size_t, void*) {}, .element_bytes = of.element_bytes};
-  direct_bodies::carry_out<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
+  run_short_body<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
   return out;
 }
 
@@ -95,26 +95,30 @@ void compare(collective_args of, std::mt19937& random) {
   }
 }
 
-TEST(short_bodies, are_those_of_the_schedules_whichever_members_take_which) {
+TEST(short_bodies, send_the_messages_of_their_schedules_whichever_members_take_which) {
   std::mt19937 random{static_cast<std::mt19937::result_type>(test::random_seed())};
+  std::set<algorithm_function> compared;
   for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
     for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
       for (const bool is_oversubscribed : {false, true}) {
-        collective_args of{
-            .operation = kind,
-            .size = size,
-            .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
-            .block_bytes = kind == operation::barrier ? 0 : 1 + random() % direct_bodies::message_bytes_max,
-            .is_commutative = random() % 2 == 0,
-            .is_inplace = kind == operation::allreduce && random() % 2 == 0,
-            .is_oversubscribed = is_oversubscribed};
-        ASSERT_TRUE(short_collective::can(of));
+        collective_args of{.operation = kind,
+                           .size = size,
+                           .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
+                           .block_bytes = kind == operation::barrier ? 0 : 1 + random() % short_bytes_max,
+                           .is_commutative = random() % 2 == 0,
+                           .is_inplace = kind == operation::allreduce && random() % 2 == 0,
+                           .is_oversubscribed = is_oversubscribed};
+        ASSERT_TRUE(has_short_body(of));
+        compared.insert(choose(of, {}, {}).algorithm->function);
         compare(of, random);
         ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
                                         << " members, root " << of.root << ", oversubscribed: " << is_oversubscribed;
       }
     }
   }
+  EXPECT_EQ(compared,
+            (std::set<algorithm_function>{linear_barrier, dissemination_barrier, linear_broadcast, binomial_broadcast,
+                                          linear_allreduce, recursive_doubling_allreduce}));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST_P(short_collectives, combine_elements_in_memory_that_is_aligned_for_any) {
       const reduction add{.combine = &add_aligned, .context = &misaligned, .element_bytes = sizeof(long double)};
       long double number = rt.rank() + 1;
       short_collective::run(world, args_of(world, operation::allreduce, sizeof number), {&number, sizeof number},
-                  {&number, sizeof number}, add);
+                            {&number, sizeof number}, add);
       EXPECT_EQ(number, rt.size() * (rt.size() + 1) / 2);
     });
   }

@@ -266,6 +266,10 @@ class Algorithms(unittest.TestCase):
         self.assertIn("the function of three-step of scan is three_step_scan", found(**{tidy.algorithms.TABLE: named})[0])
         files = {file: text for file, text in self.RIGHT.items() if "two_step" not in file}
         self.assertIn("there is no two_step_scan.cpp", str(tidy.algorithms.findings(files)[0]))
+        body = "void short_two_step_scan(int);\n"
+        self.assertEqual(found(**{f"{tidy.algorithms.SHORT}two_step_scan.hpp": body}), [])
+        self.assertIn("have the name", found(**{f"{tidy.algorithms.SHORT}scan.hpp": body})[0])
+        self.assertIn("have the name", found(**{f"{tidy.algorithms.SHORT}tree_scan.hpp": "void short_tree_scan(int);\n"})[0])
 
     def test_fix_makes_what_the_table_says(self):
         with tempfile.TemporaryDirectory() as folder:

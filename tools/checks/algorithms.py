@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is made of the table of algorithms of collectives: their declarations, their names for WEFT_COLL, and rows of the page.
 
-A new algorithm is a file, a row of the table and a row of the page; `tools/tidy.py --fix` makes the rest of the row.
+A new algorithm is a file, a row of the table and a row of the page; `tools/tidy.py --fix` makes the rest of the row. A file of
+`short/` has the name of its algorithm.
 """
 
 import re
@@ -14,6 +15,8 @@ TABLE = "src/coll/algorithms/table.cpp"
 DECLARATIONS = "src/coll/algorithms/algorithms.hpp"
 NAMES = "src/base/collective_names.hpp"
 PAGE = "docs/collectives.md"
+SHORT = "src/coll/algorithms/short/"
+SHORT_BODY = re.compile(r"^void short_(\w+)\(", re.MULTILINE)
 
 ROW = re.compile(r'^    \{operation::(\w+), "([\w-]+)",\s+(\w+)(?:,\s+(\w+))?\},$', re.MULTILINE)
 # What stands between the lines that say so is made of the table.
@@ -74,6 +77,12 @@ def findings(texts):
             out.append(Finding(TABLE, 1, f"{function}: the function of {name} of {operation} is {expected}"))
         if f"{function}.cpp" not in files:
             out.append(Finding(TABLE, 1, f"there is no {function}.cpp in src/coll"))
+    functions = {function for _, _, function, _ in table}
+    for file in (each for each in texts if each.startswith(SHORT)):
+        stem = file[len(SHORT):].removesuffix(".hpp")
+        for found in SHORT_BODY.findall(texts[file]):
+            if found != stem or found not in functions:
+                out.append(Finding(file, 1, f"short_{found}: a short body and its file have the name of its algorithm's function"))
     for file, made in MADE_FILES.items():
         found = MADE.search(texts.get(file, ""))
         if file in texts and (not found or found[0] != _indented(made(table, texts[file]), file)):

@@ -14,9 +14,9 @@
 #include "coll/choose/choose.hpp"
 #include "coll/group/group_state.hpp"
 #include "coll/run/checked.hpp"
-#include "coll/run/short_collective.hpp"
 #include "coll/run/persistent_run.hpp"
 #include "coll/run/run_cache.hpp"
+#include "coll/run/short_collective.hpp"
 #include "core/door/door.hpp"
 #include "weft/error.hpp"
 

@@ -15,7 +15,8 @@ inline constexpr const char* hint_of_other_calls =
     ". If members may call different collectives, or with different sizes: WEFT_CHECK=1 compares their calls and names "
     "both";
 
-/// Bytes that no other message has too many. With those of a direct body (short_collective.hpp) they fit into any packet.
+/// Bytes that no other message has too many. With those of a short body (short_collective.hpp) they fit into any
+/// packet.
 inline constexpr std::uint64_t failed_message_excess = 23;
 
 /// The message that is sent instead of one of `bytes` bytes. It has no memory.

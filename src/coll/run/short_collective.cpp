@@ -10,7 +10,7 @@
 
 #include "base/collective_names.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/algorithms/direct_bodies.hpp"
+#include "coll/algorithms/short/bodies.hpp"
 #include "coll/args/buffers.hpp"
 #include "coll/group/group_wait.hpp"
 #include "coll/run/failed_message.hpp"
@@ -148,7 +148,7 @@ bool try_set_args(collective_args& args, const collective::parts& call, group_st
   const reduction& reduction = call.op;
   args.element_bytes = reduction.element_bytes;
   args.is_commutative = reduction.is_commutative;
-  if (!can(args) || call.root >= group.size()) return false;
+  if (!has_short_body(args) || call.root >= group.size()) return false;
   const auto is_usable = [&](const const_buffer_ref& each) {
     return is_ordinary(each) && group.check_memory(each).why == core::memory_refusal::none;
   };
@@ -167,21 +167,10 @@ bool try_set_args(collective_args& args, const collective::parts& call, group_st
   return input.bytes() == args.block_bytes && !overlap;
 }
 
-bool can(const collective_args& args) noexcept {
-  if (args.nodes != nullptr) return false;
-  switch (args.operation) {
-    case operation::barrier: return true;
-    case operation::broadcast:
-    case operation::allreduce: return args.block_bytes <= direct_bodies::message_bytes_max && args.block_bytes != 0;
-    default: return false;
-  }
-}
-
 void run(group_state& group, const collective_args& args, const_buffer_ref from, buffer_ref into,
          const reduction& reduction) {
   const call made{group, args.operation};
-  direct_bodies::carry_out<messages>(made, args, args.is_inplace ? into.address() : from.address(), into.address(),
-                                     reduction);
+  run_short_body<messages>(made, args, args.is_inplace ? into.address() : from.address(), into.address(), reduction);
 }
 
 }  // namespace weft::coll::short_collective
