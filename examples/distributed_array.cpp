@@ -19,19 +19,19 @@ class distributed_array {
   }
   ~distributed_array() { rt_.barrier(); }  // no block is destroyed while another rank still reads it
   void write(std::uint64_t index, const Element& value) {
-    dev_.until_accepted([&] { return dev_.post_put(owner(index), std::span{&value, 1}, at(index), done_); });
+    dev_.until_accepted([&] { return dev_.post_put(owner(index), std::span{&value, 1}, address(index), done_); });
     dev_.flush(owner(index));
   }
   Element read(std::uint64_t index) {
     Element out{};
-    dev_.until_accepted([&] { return dev_.post_get(owner(index), std::span{&out, 1}, at(index), done_); });
+    dev_.until_accepted([&] { return dev_.post_get(owner(index), std::span{&out, 1}, address(index), done_); });
     dev_.wait_all(done_);
     return out;
   }
 
  private:
   std::uint32_t owner(std::uint64_t i) const { return static_cast<std::uint32_t>(i / block_); }
-  weft::remote_buffer at(std::uint64_t i) const { return {blocks_[owner(i)], i % block_ * sizeof(Element)}; }
+  weft::remote_buffer address(std::uint64_t i) const { return {blocks_[owner(i)], i % block_ * sizeof(Element)}; }
 
   weft::runtime& rt_;
   weft::device& dev_ = rt_.default_device();

@@ -8,8 +8,8 @@
 #include <weft/weft.hpp>
 
 constexpr std::size_t pieces = 64;
-constexpr std::size_t words = 512;  // of a piece
-using piece = std::array<std::uint64_t, words>;
+constexpr std::size_t piece_words = 512;
+using piece = std::array<std::uint64_t, piece_words>;
 
 int main() {
   weft::runtime rt;
@@ -17,7 +17,7 @@ int main() {
   weft::memory_region mine{rt, pieces * sizeof(piece)};
   std::iota(mine.as<std::uint64_t>().begin(), mine.as<std::uint64_t>().end(), rt.rank());
 
-  weft::blocking_device through{dev};
+  weft::blocking_device io{dev};
   const std::uint32_t next = (rt.rank() + 1) % rt.size();
   const std::uint32_t previous = (rt.rank() + rt.size() - 1) % rt.size();
   weft::remote_region theirs;
@@ -26,8 +26,8 @@ int main() {
     std::array<weft::device*, 1> served{&dev};
     weft::fiber_scheduler fibers{{.workers = 2, .devices = served, .steal = true}};
     // The region's handle goes to the previous rank, as a message.
-    weft::fiber tells = fibers.spawn([&] { through.send(previous, std::span{&mine.handle(), 1}); });
-    weft::fiber learns = fibers.spawn([&] { static_cast<void>(through.recv(next, std::span{&theirs, 1})); });
+    weft::fiber tells = fibers.spawn([&] { io.send(previous, std::span{&mine.handle(), 1}); });
+    weft::fiber learns = fibers.spawn([&] { static_cast<void>(io.recv(next, std::span{&theirs, 1})); });
     tells.join();
     learns.join();
 
@@ -36,7 +36,7 @@ int main() {
     for (std::size_t i = 0; i < pieces; ++i) {
       all.push_back(fibers.spawn([&, i] {
         piece here;
-        through.get(next, {here.data(), sizeof here}, {theirs, i * sizeof here});
+        io.get(next, {here.data(), sizeof here}, {theirs, i * sizeof here});
         const std::uint64_t part = std::accumulate(here.begin(), here.end(), std::uint64_t{0});
         const std::lock_guard locked{guard};
         sum += part;
@@ -44,7 +44,7 @@ int main() {
     }
     for (weft::fiber& each : all) each.join();
   }
-  const std::uint64_t count = pieces * words;
+  const std::uint64_t count = pieces * piece_words;
   const std::uint64_t expected = count * next + count * (count - 1) / 2;
   std::printf("rank %u: the words of rank %u add up, %s\n", rt.rank(), next, sum == expected ? "rightly" : "wrongly");
   rt.barrier();  // the next rank still reads

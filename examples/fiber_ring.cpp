@@ -11,7 +11,7 @@ constexpr std::uint64_t fiber_count = 500;
 int main() {
   weft::runtime rt;
   weft::device& dev = rt.default_device();
-  weft::blocking_device through{dev};  // its operations return when they are complete
+  weft::blocking_device io{dev};  // its operations return when they are complete
   const std::uint32_t right = (rt.rank() + 1) % rt.size();
   const std::uint32_t left = (rt.rank() + rt.size() - 1) % rt.size();
 
@@ -26,8 +26,8 @@ int main() {
         for (std::uint32_t step = 0; step < rt.size(); ++step) {
           const std::uint64_t of_step = tag * rt.size() + step;  // messages of one tag have no order
           std::uint64_t from_left = 0;
-          through.send(right, {&token, sizeof token}, {.tag = of_step});  // suspends this fiber, not the thread
-          static_cast<void>(through.recv(left, {&from_left, sizeof from_left}, {.tag = of_step}));
+          io.send(right, {&token, sizeof token}, {.tag = of_step});  // suspends this fiber, not the thread
+          static_cast<void>(io.recv(left, {&from_left, sizeof from_left}, {.tag = of_step}));
           token = from_left + 1;
         }
         if (token == tag + rt.size()) ++arrived;  // each rank has added one

@@ -14,12 +14,12 @@ class lazy_barrier {
       const std::uint32_t from = (rt.rank() + rt.size() - distance) % rt.size();
       const std::uint64_t tag = distance;
       const weft::graph_node hear = rounds_.add_post([this, &dev, from, tag](weft::completion& local) {
-        return dev.post_recv(from, std::span{&in_, 1}, local, {.tag = tag});
+        return dev.post_recv(from, std::span{&received_, 1}, local, {.tag = tag});
       });
       const weft::graph_node tell = rounds_.add_post([this, &dev, to, tag](weft::completion& local) {
         return dev.post_send(to, std::span{&entered_, 1}, local, {.tag = tag});
       });
-      const weft::graph_node join = rounds_.add([this] { entered_ |= in_; });
+      const weft::graph_node join = rounds_.add([this] { entered_ |= received_; });
       for (const weft::graph_node both : {hear, tell}) {
         rounds_.add_edge(before, both);
         rounds_.add_edge(both, join);
@@ -34,7 +34,7 @@ class lazy_barrier {
  private:
   weft::graph rounds_;
   weft::counter passed_;
-  std::uint64_t in_ = 0, entered_ = 0;  // a bit for each rank
+  std::uint64_t received_ = 0, entered_ = 0;  // a bit for each rank
 };
 
 int main() {

@@ -23,25 +23,25 @@ int main() {
   weft::completion_queue visits{rt, {.unbounded = true}};
   const auto to_visits = rt.register_completion(visits, {.id = visits_id});
   const auto send = [&](const visit& next) {
-    work.sent();  // before the post
+    work.sent();  // a post comes after its count
     const std::uint32_t owner = next.vertex % rt.size();
     dev.until_accepted([&] { return dev.post_am(owner, {visits_id}, std::span{&next, 1}, local); });
   };
-  std::vector<std::uint32_t> steps(vertex_count, unreached);  // of this rank's vertices
+  std::vector<std::uint32_t> steps(vertex_count, unreached);  // only this rank's vertices count
   if (rt.rank() == 0) send({0, 0});
   while (!work.test()) {  // asked only when there is nothing to do
     while (const auto message = visits.pop()) {
-      visit at{};
-      std::memcpy(&at, message->data().data(), sizeof at);
-      if (at.steps < steps[at.vertex]) {
-        steps[at.vertex] = at.steps;
-        for (std::uint32_t which = 0; which < 3; ++which) send({neighbour_of(at.vertex, which), at.steps + 1});
+      visit found{};
+      std::memcpy(&found, message->data().data(), sizeof found);
+      if (found.steps < steps[found.vertex]) {
+        steps[found.vertex] = found.steps;
+        for (std::uint32_t which = 0; which < 3; ++which) send({neighbour_of(found.vertex, which), found.steps + 1});
       }
-      work.handled();  // after its neighbours were counted
+      work.handled();  // its neighbours were counted before
     }
   }
   dev.wait_all(local);
-  std::vector<std::uint32_t> right(vertex_count, unreached), reached{0};  // by a search in this rank alone
+  std::vector<std::uint32_t> right(vertex_count, unreached), reached{0};  // a search in this rank alone
   right[0] = 0;
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for (std::uint32_t which = 0; which < 3; ++which) {

@@ -10,8 +10,8 @@
 class maximum {
  public:
   maximum(weft::device& dev, std::uint64_t mine)
-      : known_{mine}, heard_{dev.runtime()}, told_{dev.runtime()}, step_{dev.add_hook([this](weft::device& through) {
-          return go_on(through);
+      : known_{mine}, heard_{dev.runtime()}, told_{dev.runtime()}, step_{dev.add_hook([this](weft::device& caller) {
+          return go_on(caller);
         })} {}
   bool is_known() const { return step_.is_over(); }
   std::uint64_t value() const { return known_; }
@@ -25,7 +25,7 @@ class maximum {
     if (distance_ >= size) return weft::hook_answer::done;
     if (phase_ == phase::receive) {
       const std::uint32_t from = (rank + size - distance_) % size;
-      if (dev.post_recv(from, std::span{&in_, 1}, heard_, {.tag = distance_}).is_retry()) return waiting_;
+      if (dev.post_recv(from, std::span{&received_, 1}, heard_, {.tag = distance_}).is_retry()) return waiting_;
       phase_ = phase::send;
     }
     if (phase_ == phase::send) {
@@ -34,7 +34,7 @@ class maximum {
       phase_ = phase::wait;
     }
     if (heard_.value() <= rounds_) return waiting_;
-    known_ = std::max(known_, in_);
+    known_ = std::max(known_, received_);
     ++rounds_;
     distance_ *= 2;
     phase_ = phase::receive;
@@ -42,7 +42,7 @@ class maximum {
   }
 
   static constexpr weft::hook_answer waiting_ = weft::hook_answer::no_progress;
-  std::uint64_t known_, in_ = 0, rounds_ = 0;
+  std::uint64_t known_, received_ = 0, rounds_ = 0;
   std::uint32_t distance_ = 1;
   phase phase_ = phase::receive;
   weft::counter heard_, told_;

@@ -23,7 +23,7 @@ class one_buffer final : public weft::buffer_allocator {
 };
 
 int main() {
-  one_buffer buffer;  // before the runtime, so that it outlives all messages
+  one_buffer buffer;  // made before the runtime, it outlives all messages
   weft::runtime rt;
   weft::device& dev = rt.default_device();
   weft::completion_queue inbox{rt};

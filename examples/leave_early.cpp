@@ -21,7 +21,7 @@ int main() {
   const std::uint64_t mine = rt.rank() + 1;
   std::uint64_t sum = 0;
   weft::collective::allreduce(std::span{&mine, 1}, std::span{&sum, 1}).run(rest);
-  weft::collective::barrier().run(rest);  // in place of rt.barrier(): no rank ends while another one needs it
+  weft::collective::barrier().run(rest);  // instead of rt.barrier(): no rank ends while another one needs it
   std::printf("rank %u: is one of %u that stayed, the sum is %u\n", rt.rank(), rest.size(), static_cast<unsigned>(sum));
   return sum == std::uint64_t{rest.size()} * (rest.size() + 1) / 2 ? 0 : 1;
 }

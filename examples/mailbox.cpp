@@ -14,13 +14,13 @@ class mailbox final : public weft::completion {
     state expected = state::empty;
     // [mailbox.claim] acquire <- [mailbox.empty]: the letter before has been taken out.
     if (!state_.compare_exchange_strong(expected, state::filling, std::memory_order_acquire)) return answer::full;
-    letter_.emplace(std::move(record));  // from now on the letter owns the message's bytes
+    letter_.emplace(std::move(record));  // the letter owns the message's bytes now
     // [mailbox.fill] release -> [mailbox.look]: the letter.
     state_.store(state::full, std::memory_order_release);
     return answer::taken;
   }
 
-  std::optional<weft::completion_record> take() {  // for one thread
+  std::optional<weft::completion_record> take() {  // one thread calls it
     // [mailbox.look] acquire <- [mailbox.fill]: the letter.
     if (state_.load(std::memory_order_acquire) != state::full) return std::nullopt;
     std::optional<weft::completion_record> out{std::move(letter_)};

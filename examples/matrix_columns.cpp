@@ -13,13 +13,13 @@ constexpr std::size_t bytes_sent = rows * sent_columns * sizeof(double);
 // message: a part may begin and end inside a number.
 struct every_second_column {
   std::size_t pack(const void* matrix, std::uint64_t offset, std::byte* to, std::size_t bytes) const {
-    return each(offset, bytes, [&](std::size_t at, std::size_t done, std::size_t count) {
-      std::memcpy(to + done, static_cast<const std::byte*>(matrix) + at, count);
+    return each(offset, bytes, [&](std::size_t position, std::size_t done, std::size_t count) {
+      std::memcpy(to + done, static_cast<const std::byte*>(matrix) + position, count);
     });
   }
   std::size_t unpack(void* matrix, std::uint64_t offset, const std::byte* from, std::size_t bytes) const {
-    return each(offset, bytes, [&](std::size_t at, std::size_t done, std::size_t count) {
-      std::memcpy(static_cast<std::byte*>(matrix) + at, from + done, count);
+    return each(offset, bytes, [&](std::size_t position, std::size_t done, std::size_t count) {
+      std::memcpy(static_cast<std::byte*>(matrix) + position, from + done, count);
     });
   }
 

@@ -49,6 +49,6 @@ int main() {
   }
   dev.wait_all(local);
   std::printf("rank %u: 50 blocks came from rank %u, %u words wrong\n", rt.rank(), left, static_cast<unsigned>(wrong));
-  rt.barrier();  // from here on no rank writes into the region
+  rt.barrier();  // no rank writes into the region after this
   return wrong == 0 ? 0 : 1;
 }

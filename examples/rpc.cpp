@@ -37,7 +37,7 @@ int main() {
                         if (!dev.can_reply()) return answer::full;  // nothing has happened: the call comes again
                         const std::uint64_t before = count.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
                         const auto to = *reinterpret_cast<const std::uint32_t*>(request.data().data());
-                        dev.reply(request, {to}, {&before, sizeof before});  // with the tag of the call; not refused
+                        dev.reply(request, {to}, {&before, sizeof before});  // has the tag of the call; is not refused
                         return answer::taken;
                       }};
   const auto requests = rt.register_completion(serve, {.id = serve_id});

@@ -13,11 +13,11 @@ int main() {
   weft::runtime rt;
   weft::device& dev = rt.default_device();
   std::uint32_t served = 0;  // one thread makes progress here: it alone runs the handler
-  weft::handler serve{rt, [&](weft::completion_record&& request, weft::device& through) {
-                        if (!through.can_reply()) return weft::completion::answer::full;  // the request comes again
+  weft::handler serve{rt, [&](weft::completion_record&& request, weft::device& poller) {
+                        if (!poller.can_reply()) return weft::completion::answer::full;  // the request comes again
                         ++served;
                         const std::uint64_t square = request.tag() * request.tag();
-                        through.reply(request, {answers_id}, {&square, sizeof square});
+                        poller.reply(request, {answers_id}, {&square, sizeof square});
                         return weft::completion::answer::taken;
                       }};
   weft::counter answers{rt}, done{rt}, sent{rt};

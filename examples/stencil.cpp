@@ -6,7 +6,7 @@
 
 #include <weft/weft.hpp>
 
-constexpr std::size_t cells = 100;  // of each rank
+constexpr std::size_t cells = 100;  // each rank has so many
 constexpr std::uint64_t steps = 200;
 constexpr std::uint64_t leftward = 0, rightward = 1;
 
@@ -28,10 +28,10 @@ int main() {
   for (std::size_t i = 1; i + 1 < whole.size(); ++i) whole[i] = warmth(i);
   for (std::size_t i = 1; i <= cells; ++i) mine[i] = whole[rank * cells + i];
 
-  const auto exchange = [&](std::uint32_t with, std::size_t edge, std::size_t beyond, std::uint64_t out,
-                            std::uint64_t in) {
-    dev.until_accepted([&] { return dev.post_recv(with, std::span{&mine[beyond], 1}, received, {.tag = in}); });
-    dev.until_accepted([&] { return dev.post_send(with, std::span{&mine[edge], 1}, sent, {.tag = out}); });
+  const auto exchange = [&](std::uint32_t peer, std::size_t edge, std::size_t beyond, std::uint64_t out_tag,
+                            std::uint64_t in_tag) {
+    dev.until_accepted([&] { return dev.post_recv(peer, std::span{&mine[beyond], 1}, received, {.tag = in_tag}); });
+    dev.until_accepted([&] { return dev.post_send(peer, std::span{&mine[edge], 1}, sent, {.tag = out_tag}); });
   };
   for (std::uint64_t step = 0; step < steps; ++step) {
     if (rank > 0) exchange(rank - 1, 1, 0, 2 * step + leftward, 2 * step + rightward);

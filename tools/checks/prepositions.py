@@ -15,7 +15,8 @@ from checks import kept
 from checks.finding import Finding
 
 KEPT = "tools/checks/kept_prepositions/"
-PRODUCT = ("include/", "src/", "programs/", "apps/")
+PRODUCT = ("include/", "src/", "programs/", "apps/", "examples/")
+PUBLIC = ("include/", "examples/")
 NAMES = set("of in by as at on with through how who one than".split())
 # An element at an index, as the standard library has it, a view as another type; and names of the last version.
 ALLOWED = re.compile(r"(?:\.|->)\s*at\s*\(|\bas\s*<|\bas\(\) const|\bat\(std::(?:uint64_t|size_t) offset\b|"
@@ -87,7 +88,7 @@ def _found(count):
 
 
 def _limit_of(entry):
-    return 0 if entry.startswith("include/") and entry.endswith(" names") else _LIMITS[entry.split(" ")[1]]
+    return 0 if entry.startswith(PUBLIC) and entry.endswith(" names") else _LIMITS[entry.split(" ")[1]]
 
 
 def _rate(entry, count):
