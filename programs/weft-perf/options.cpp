@@ -51,7 +51,7 @@ void add_layout(command_parser& parser, options& out, texts& text) {
   parser.add_text(
       "--layout", text.layout,
       "BLOCK:STRIDE, as in 8:16: sends and receives whose bytes lie in blocks, packed and unpacked by a layout");
-  parser.add_choice("--layout-at", out.bench.blocks.at, ends_of_messages,
+  parser.add_choice("--layout-at", out.bench.blocks.packed_ends, ends_of_messages,
                     "both, sender or receiver: the ends at which the bytes lie in blocks");
   parser.add_flag("--by-loops", out.bench.blocks.by_loops,
                   "without a layout: the program packs and unpacks whole messages by loops");
@@ -184,7 +184,7 @@ void check_together(const options& chosen) {
   if (threaded && chosen.command == "ring") throw command_mistake("--threads", "one of each rank is in the ring");
   const strided& blocks = chosen.bench.blocks;
   if (blocks.block_bytes == 0) {
-    if (blocks.by_loops || blocks.at != strided::ends::both)
+    if (blocks.by_loops || blocks.packed_ends != strided::ends::both)
       throw command_mistake(blocks.by_loops ? "--by-loops" : "--layout-at", "it needs --layout BLOCK:STRIDE");
     return;
   }

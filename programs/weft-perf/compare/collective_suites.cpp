@@ -34,11 +34,11 @@ point message(double seconds) {
   return out;
 }
 
-bool has_message_aim(const point& of) { return aim_of(of).messages > 0; }
+bool has_message_aim(const point& measured) { return aim_of(measured).messages > 0; }
 
 // Without points there is no suite; a message is measured where a point is held against it.
 void add(std::vector<suite>& to, const options& chosen, std::vector<point> points, double seconds) {
-  std::erase_if(points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
+  std::erase_if(points, [&](const point& measured) { return !is_wanted(chosen, measured.claim()); });
   if (points.empty()) return;
   if (std::any_of(points.begin(), points.end(), has_message_aim)) points.push_back(message(seconds));
   to.push_back({.points = std::move(points), .rounds = rounds_of(chosen), .takes_all_ranks = true});
@@ -100,7 +100,7 @@ std::vector<suite> suites_of_all_ranks(const options& chosen, double seconds) {
 }
 
 std::vector<suite> collective_suites(const options& chosen, double seconds) {
-  const auto given = [](const auto& of, auto usual) { return of.empty() ? usual : of; };
+  const auto given = [](const auto& list, auto usual) { return list.empty() ? usual : list; };
   const auto sizes =
       given(chosen.sizes, std::vector<std::size_t>{8, 64, kib, 4 * kib, 16 * kib, 64 * kib, 256 * kib, mib, 4 * mib});
   std::vector<suite> out;
@@ -114,9 +114,9 @@ std::vector<suite> collective_suites(const options& chosen, double seconds) {
         }
       }
       // What the doubles of a reduction can't be divided into is left out.
-      std::erase_if(points, [&](const point& of) {
-        const std::size_t parts = of.kind == kind::reduce_scatter ? ranks : 1;
-        return of.reduces() && of.bytes % (parts * sizeof(double)) != 0;
+      std::erase_if(points, [&](const point& measured) {
+        const std::size_t parts = measured.kind == kind::reduce_scatter ? ranks : 1;
+        return measured.reduces() && measured.bytes % (parts * sizeof(double)) != 0;
       });
       add(out, chosen, std::move(points), seconds);
     }

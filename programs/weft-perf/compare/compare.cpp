@@ -39,25 +39,25 @@ class contest {
 
   void print(printer& out, const options& chosen, const std::vector<std::string>& absent) const {
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const point& of = points_[i];
+      const point& measured = points_[i];
       figure like;
-      like.claim = of.claim();
-      like.detail = detail_of(of);
-      like.unit = of.unit();
-      like.mode = name_of(of.mode);
-      like.conditions.provider = of.provider;
+      like.claim = measured.claim();
+      like.detail = detail_of(measured);
+      like.unit = measured.unit();
+      like.mode = name_of(measured.mode);
+      like.conditions.provider = measured.provider;
       like.conditions.pinning = pinning_of(chosen.bench);
-      like.bytes = of.bytes;
-      like.threads = of.threads;
-      like.window = of.window;
-      if (of.takes_all_ranks() || of.uses_defaults) like.settings = {{"ranks", of.group.ranks}};
-      like.more_is_better = !of.is_latency();
+      like.bytes = measured.bytes;
+      like.threads = measured.threads;
+      like.window = measured.window;
+      if (measured.takes_all_ranks() || measured.uses_defaults) like.settings = {{"ranks", measured.group.ranks}};
+      like.more_is_better = !measured.is_latency();
       like.absent = absent;
-      like.aim = aim_of(of);
+      like.aim = aim_of(measured);
       const std::vector<figure> figures = compared(samples_[i], like, chosen.bounds);
-      if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", of.claim());
+      if (figures.empty()) fmt::print(stderr, "weft-perf: {}: no round kept one state\n", measured.claim());
       for (figure each : figures) {
-        limits_.set_limit(of, each, chosen.bounds);
+        limits_.set_limit(measured, each, chosen.bounds);
         if (each.aim.messages > 0) each.aim.in_messages = in_messages(each, chosen.bounds);
         out.print(each);
       }
@@ -65,20 +65,20 @@ class contest {
   }
 
  private:
-  static std::string detail_of(const point& of) {
-    if (of.blocks.block_bytes != 0) return of.blocks.text();
-    if (!of.claim_name.empty()) return name_of(of.operation);
-    if (of.kind == kind::put) return "origin";
-    if (of.kind == kind::put_visible) return "visible";
-    return of.mode == mode::threads_shared ? "shared" : "";
+  static std::string detail_of(const point& measured) {
+    if (measured.blocks.block_bytes != 0) return measured.blocks.text();
+    if (!measured.claim_name.empty()) return name_of(measured.operation);
+    if (measured.kind == kind::put) return "origin";
+    if (measured.kind == kind::put_visible) return "visible";
+    return measured.mode == mode::threads_shared ? "shared" : "";
   }
 
   // The time of a figure in those of a message of the same label.
-  [[nodiscard]] double in_messages(const figure& of, const handover_bounds& bounds) const {
+  [[nodiscard]] double in_messages(const figure& row, const handover_bounds& bounds) const {
     for (std::size_t i = 0; i < points_.size(); ++i) {
       if (points_[i].kind != kind::ring || !samples_[i].contains("Weft")) continue;
       for (const labelled& message : by_label(samples_[i].at("Weft"), bounds)) {
-        if (message.label == of.conditions.label) return of.weft.median / message.values().median;
+        if (message.label == row.conditions.label) return row.weft.median / message.values().median;
       }
     }
     return 0;
@@ -129,10 +129,10 @@ summary paired_ratios(const labelled& mine, const std::vector<labelled>& theirs,
   std::vector<double> out;
   for (const labelled& group : theirs) {
     if (group.label != mine.label) continue;
-    for (const sample& one : mine.rounds) {
+    for (const sample& round : mine.rounds) {
       for (const sample& other : group.rounds) {
-        if (one.round != other.round) continue;
-        out.push_back(more_is_better ? one.value / other.value : other.value / one.value);
+        if (round.round != other.round) continue;
+        out.push_back(more_is_better ? round.value / other.value : other.value / round.value);
       }
     }
   }
@@ -182,29 +182,30 @@ std::vector<figure> compared(const std::map<std::string, std::vector<sample>>& s
 namespace {
 
 // Weft's MPI is in Weft's place.
-std::vector<contestant> contestants_of_mpi(const suite& of, const peer_list& peers, const options& chosen) {
-  std::vector<contestant> all{peers.own_mpi.front(), of.has_blocks ? peers.own_mpi.back() : weft_by_own_calls(chosen)};
-  const std::vector<contestant>& others = of.has_blocks        ? peers.with_blocks
-                                          : of.takes_all_ranks ? peers.of_all_ranks
-                                                               : peers.mpis;
+std::vector<contestant> contestants_of_mpi(const suite& wanted, const peer_list& peers, const options& chosen) {
+  std::vector<contestant> all{peers.own_mpi.front(),
+                              wanted.has_blocks ? peers.own_mpi.back() : weft_by_own_calls(chosen)};
+  const std::vector<contestant>& others = wanted.has_blocks        ? peers.with_blocks
+                                          : wanted.takes_all_ranks ? peers.of_all_ranks
+                                                                   : peers.mpis;
   all.insert(all.end(), others.begin(), others.end());
   return all;
 }
 
-std::vector<contestant> contestants_of(const suite& of, const peer_list& peers, const options& chosen) {
-  if (of.of_mpi) return contestants_of_mpi(of, peers, chosen);
+std::vector<contestant> contestants_of(const suite& wanted, const peer_list& peers, const options& chosen) {
+  if (wanted.of_mpi) return contestants_of_mpi(wanted, peers, chosen);
   std::vector<contestant> all{weft_itself(chosen)};
   const auto add = [&all](const std::vector<contestant>& more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (of.alone) {
+  if (wanted.alone) {
     add({weft_dedicated(chosen)});
-  } else if (of.has_blocks) {
+  } else if (wanted.has_blocks) {
     add({weft_packing_by_loops(chosen), weft_in_packets(chosen)});
     add(peers.with_blocks);
-  } else if (of.takes_all_ranks) {
-    if (of.points.front().threads > 1) add({weft_unbound(chosen)});
+  } else if (wanted.takes_all_ranks) {
+    if (wanted.points.front().threads > 1) add({weft_unbound(chosen)});
     add(weft_by_algorithms(chosen));
     add(peers.of_all_ranks);
-  } else if (of.uses_defaults) {
+  } else if (wanted.uses_defaults) {
     add({weft_unbound(chosen)});
     add(peers.with_defaults);
   } else {

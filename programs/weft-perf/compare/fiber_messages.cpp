@@ -103,13 +103,13 @@ class message_fibers {
   // Rank 1's side.
   void follow(std::uint64_t tag) {
     std::uint64_t random = tag;
-    message_words in{point_.bytes};
+    message_words received{point_.bytes};
     message_words back{point_.bytes};
     for (bool is_last = false; !is_last;) {
-      static_cast<void>(messages_.recv(peer_, in.all(), {.tag = tag}));
-      is_last = (in.word() & 1) != 0;
+      static_cast<void>(messages_.recv(peer_, received.all(), {.tag = tag}));
+      is_last = (received.word() & 1) != 0;
       write_(point_.writes, random);
-      back.word() = ~in.word();
+      back.word() = ~received.word();
       messages_.send(peer_, back.all(), {.tag = tag});
     }
   }
@@ -200,35 +200,36 @@ void check(const options& chosen, std::uint32_t receives_max) {
   }
 }
 
-figure figure_of(const char* detail, const message_point& of, std::vector<double> rounds) {
-  figure out = fiber_figure(detail, of.fibers, std::move(rounds));
-  out.bytes = of.bytes;
-  out.settings["workers"] = of.workers;
-  out.settings["progress_thread"] = of.has_progress_thread ? 1 : 0;
-  out.settings["writes"] = of.writes;
+figure figure_of(const char* detail, const message_point& measured, std::vector<double> rounds) {
+  figure out = fiber_figure(detail, measured.fibers, std::move(rounds));
+  out.bytes = measured.bytes;
+  out.settings["workers"] = measured.workers;
+  out.settings["progress_thread"] = measured.has_progress_thread ? 1 : 0;
+  out.settings["writes"] = measured.writes;
   return out;
 }
 
 // One round of a point by fibers, by two ranks that are started for it.
-double round_by_ranks(const options& chosen, message_point& of) {
+double round_by_ranks(const options& chosen, message_point& measured) {
   const std::string folder = program_folder();
   std::vector<std::string> command{folder + "/weft-run", "-n", "2", folder + "/weft-perf", "fibers", "--json"};
   for (const auto& [option, value] :
        {std::pair{"--rounds", std::string{"1"}}, std::pair{"--duration", fmt::format("{}", chosen.seconds)},
-        std::pair{"--fibers", fmt::format("{}", of.fibers)}, std::pair{"--workers", fmt::format("{}", of.workers)}}) {
+        std::pair{"--fibers", fmt::format("{}", measured.fibers)},
+        std::pair{"--workers", fmt::format("{}", measured.workers)}}) {
     command.insert(command.end(), {option, value});
   }
-  if (of.has_progress_thread) command.emplace_back("--progress-thread");
+  if (measured.has_progress_thread) command.emplace_back("--progress-thread");
   const launched result = run_program(command, 60 + 20 * chosen.seconds, {});
   if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
   const auto line = nlohmann::json::parse(result.output);
-  of.workers = line.at("workers").get<std::uint32_t>();  // a rank has other cores than this program
+  measured.workers = line.at("workers").get<std::uint32_t>();  // a rank has other cores than this program
   return line.at("weft").at("median").get<double>();
 }
 
 // The exchange by threads: elapsed time over messages, there and back.
-std::optional<double> round_by_threads(const contestant& by, const point& of) {
-  const round_result got = by.run({of});
+std::optional<double> round_by_threads(const contestant& peer, const point& measured) {
+  const round_result got = peer.run({measured});
   return got.front() ? std::optional{1e9 / (2 * got.front()->value)} : std::nullopt;
 }
 
@@ -242,19 +243,19 @@ void run_fiber_messages(runtime& rt, const options& chosen, printer& out) {
   const bool has_writes =
       std::any_of(chosen.fibers.writes.begin(), chosen.fibers.writes.end(), [](auto count) { return count > 0; });
   random_writes write{has_writes};
-  for (message_point of : points_of(chosen)) {
-    if (of.workers == 0) of.workers = core_count();
+  for (message_point measured : points_of(chosen)) {
+    if (measured.workers == 0) measured.workers = core_count();
     // A device of one thread's own is quicker, and all that one worker needs.
-    device own{rt, {.shared = of.workers > 1 || of.has_progress_thread}};
+    device own{rt, {.shared = measured.workers > 1 || measured.has_progress_thread}};
     std::vector<double> rounds;
     for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
       // The time in which one fiber of each rank computes is no part of the communication's; many fibers compute while
       // others wait. One rank computes at a time there, and here.
-      const double computing = of.fibers == 1 && rt.rank() == 0 ? write.alone(of.writes) : 0;
+      const double computing = measured.fibers == 1 && rt.rank() == 0 ? write.alone(measured.writes) : 0;
       rt.barrier();
-      rounds.push_back(std::max(messages(rt, own, of, chosen.seconds, write) - computing, 0.0));
+      rounds.push_back(std::max(messages(rt, own, measured, chosen.seconds, write) - computing, 0.0));
     }
-    if (rt.rank() == 0) out.print(figure_of("message", of, std::move(rounds)));
+    if (rt.rank() == 0) out.print(figure_of("message", measured, std::move(rounds)));
     rt.barrier();  // the other rank's device of this index stays until all has arrived
   }
 }
@@ -268,21 +269,21 @@ void compare_fiber_messages(const options& chosen, printer& out) {
   std::vector<contestant> all = std::move(peers.present);
   all.push_back(weft_itself(chosen));
   all.back().name = threads_weft;
-  for (message_point of : points_of(chosen)) {
-    if (of.bytes != sizeof(std::uint64_t) || of.writes != 0) {
+  for (message_point measured : points_of(chosen)) {
+    if (measured.bytes != sizeof(std::uint64_t) || measured.writes != 0) {
       throw error{errc::invalid_argument, "--sizes and --writes are for two ranks: weft-run -n 2 weft-perf fibers"};
     }
     const point by_threads{.kind = kind::rate,
                            .operation = operation::sendrecv,
-                           .mode = of.fibers == 1 ? mode::processes : mode::threads_dedicated,
-                           .threads = of.fibers,
+                           .mode = measured.fibers == 1 ? mode::processes : mode::threads_dedicated,
+                           .threads = measured.fibers,
                            .window = 1,
                            .seconds = chosen.seconds};
     std::vector<double> rounds;
     std::map<std::string, std::vector<double>> others;
     for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
-      rounds.push_back(round_by_ranks(chosen, of));
-      if (of.fibers > threads_max) continue;
+      rounds.push_back(round_by_ranks(chosen, measured));
+      if (measured.fibers > threads_max) continue;
       for (contestant& each : all) {
         if (!each.run) continue;
         try {
@@ -293,7 +294,7 @@ void compare_fiber_messages(const options& chosen, printer& out) {
         }
       }
     }
-    figure shown = figure_of("message, compared", of, std::move(rounds));
+    figure shown = figure_of("message, compared", measured, std::move(rounds));
     for (auto& [name, values] : others) shown.peers[name] = summarize(std::move(values));
     shown.absent = peers.absent;
     out.print(shown);

@@ -224,16 +224,16 @@ void run_alone(const options& chosen, printer& out) {
   const temporary_folder folder;
   const component_peer_list peers = find_component_peers(chosen, folder.path(), {"fibers"});
   out.name_absent(peers.absent);
-  fiber_scheduler one;
+  fiber_scheduler scheduler;
   for (const std::uint32_t count : {2U, 8U, 64U, 1024U, 16384U}) {
-    figure each = fiber_figure("yield", count, rounds_of(chosen, [&] { return yields(one, count, seconds); }));
+    figure each = fiber_figure("yield", count, rounds_of(chosen, [&] { return yields(scheduler, count, seconds); }));
     if (count == 2) {
       each.peers["POSIX threads"] = summarize(rounds_of(chosen, [&] { return yields_of_threads(seconds); }));
     }
     add_peers(each, peers, chosen, "yield", count);
     out.print(each);
   }
-  out.print(fiber_figure("signal", stride, rounds_of(chosen, [&] { return signals(one, seconds); })));
+  out.print(fiber_figure("signal", stride, rounds_of(chosen, [&] { return signals(scheduler, seconds); })));
   if (core_count() < 2) return;
   fiber_scheduler two{{.workers = 2}};
   figure across =

@@ -39,13 +39,13 @@ constexpr std::array ranks_of_a_core{2U, 4U, 8U, 16U};
 constexpr double times_of_own_latency = 1.2;
 constexpr double ratio_of_crowded_ring = 2;
 
-point point_of(const measured& of, double seconds) {
-  return {.kind = of.metric,
+point point_of(const measured& row, double seconds) {
+  return {.kind = row.metric,
           .operation = operation::sendrecv,
-          .bytes = of.bytes,
-          .window = of.window,
+          .bytes = row.bytes,
+          .window = row.window,
           .seconds = seconds,
-          .claim_name = of.claim};
+          .claim_name = row.claim};
 }
 
 point together(const char* claim, kind metric, std::size_t bytes, std::uint32_t ranks, double seconds) {
@@ -70,25 +70,25 @@ std::vector<point> vectors(double seconds) {
   return out;
 }
 
-double ratio_of(const point& of) {
+double ratio_of(const point& asked) {
   for (const measured& each : of_pairs) {
-    if (of.claim_name == each.claim && of.bytes == each.bytes) return each.ratio;
+    if (asked.claim_name == each.claim && asked.bytes == each.bytes) return each.ratio;
   }
   for (const measured& each : of_collectives) {
-    if (of.claim_name == each.claim && of.bytes == each.bytes) return each.ratio;
+    if (asked.claim_name == each.claim && asked.bytes == each.bytes) return each.ratio;
   }
-  if (of.claim_name == "mpi_layout") return 1;
-  return of.kind == kind::ring && of.group.ranks >= 4 * core_count() ? ratio_of_crowded_ring : 0;
+  if (asked.claim_name == "mpi_layout") return 1;
+  return asked.kind == kind::ring && asked.group.ranks >= 4 * core_count() ? ratio_of_crowded_ring : 0;
 }
 
 }  // namespace
 
-bool is_of_mpi(const point& of) { return of.claim_name.starts_with("mpi_"); }
+bool is_of_mpi(const point& asked) { return asked.claim_name.starts_with("mpi_"); }
 
-goal aim_of_mpi(const point& of) {
-  goal out{.ratio = ratio_of(of), .beside = std::string{own_weft}};
-  if (of.kind == kind::latency) out.times = times_of_own_latency;
-  if (of.blocks.block_bytes != 0) {
+goal aim_of_mpi(const point& asked) {
+  goal out{.ratio = ratio_of(asked), .beside = std::string{own_weft}};
+  if (asked.kind == kind::latency) out.times = times_of_own_latency;
+  if (asked.blocks.block_bytes != 0) {
     out.beside = mpi_by_loops;
     out.times = 1;
   }
@@ -98,7 +98,7 @@ goal aim_of_mpi(const point& of) {
 std::vector<suite> mpi_suites(const options& chosen, double seconds) {
   std::vector<suite> out;
   const auto add = [&](std::vector<point> points, std::uint32_t rounds) {
-    std::erase_if(points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
+    std::erase_if(points, [&](const point& asked) { return !is_wanted(chosen, asked.claim()); });
     if (points.empty()) return;
     const bool has_blocks = points.front().blocks.block_bytes != 0;
     const bool takes_all = points.front().takes_all_ranks();

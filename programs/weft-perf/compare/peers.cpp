@@ -84,18 +84,19 @@ round_result parse_samples(const std::string& output, std::size_t points) {
     std::istringstream words{line};
     std::string first;
     std::size_t index = 0;
-    sample one;
-    if (!(words >> first >> index >> one.value >> one.before_ns >> one.after_ns >> one.slowest_to_median)) continue;
+    sample parsed;
+    if (!(words >> first >> index >> parsed.value >> parsed.before_ns >> parsed.after_ns >> parsed.slowest_to_median))
+      continue;
     // Weft's own ranks also say what bounds the value, and by which paths their messages went.
     std::string more;
     std::getline(words >> std::ws, more);
     if (more.starts_with(limit_word)) {
       char* end = nullptr;
-      one.limit_ns = std::strtod(more.c_str() + limit_word.size(), &end);
+      parsed.limit_ns = std::strtod(more.c_str() + limit_word.size(), &end);
       more.erase(0, more.find_first_not_of(' ', static_cast<std::size_t>(end - more.c_str())));
     }
-    one.paths = path_mix::parse(more);
-    if (first == "sample" && index < points && one.value > 0) out[index] = one;
+    parsed.paths = path_mix::parse(more);
+    if (first == "sample" && index < points && parsed.value > 0) out[index] = parsed;
   }
   return out;
 }

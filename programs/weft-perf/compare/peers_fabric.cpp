@@ -17,10 +17,10 @@ namespace {
 constexpr double pair_limit_s = 20;
 
 // How often, for about the time that a point has.
-std::size_t iterations(const point& of) {
-  const double least = of.over_network() ? 4e-5 : of.kind == kind::latency ? 3e-7 : 1e-7;
-  const double each = std::max(least, static_cast<double>(of.bytes) / 8e9);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(of.seconds / each), 10, 5'000'000);
+std::size_t iterations(const point& measured) {
+  const double least = measured.over_network() ? 4e-5 : measured.kind == kind::latency ? 3e-7 : 1e-7;
+  const double each = std::max(least, static_cast<double>(measured.bytes) / 8e9);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(measured.seconds / each), 10, 5'000'000);
 }
 
 // Of the last line that begins with a number.
@@ -49,12 +49,12 @@ std::optional<sample> labelled_sample(Measure&& measure) {
   return out.value > 0 ? std::optional{out} : std::nullopt;
 }
 
-std::string ucx_test(const point& of) {
-  if (of.threads > 1 || of.over_network()) return {};
-  switch (of.kind) {
-    case kind::latency: return of.operation == operation::am ? "ucp_am_lat" : "tag_lat";
+std::string ucx_test(const point& measured) {
+  if (measured.threads > 1 || measured.over_network()) return {};
+  switch (measured.kind) {
+    case kind::latency: return measured.operation == operation::am ? "ucp_am_lat" : "tag_lat";
     case kind::stream:
-    case kind::rate: return of.operation == operation::am ? "ucp_am_bw" : "tag_bw";
+    case kind::rate: return measured.operation == operation::am ? "ucp_am_bw" : "tag_bw";
     case kind::bandwidth: return "tag_bw";
     case kind::put_visible: return "ucp_put_lat";
     case kind::put_rate: return "ucp_put_bw";
@@ -65,33 +65,33 @@ std::string ucx_test(const point& of) {
 
 // Its last line: iterations; latencies (median, average, overall; us); bandwidths (average, overall; MiB/s); messages a
 // second (average, overall).
-double ucx_value(const point& of, const launched& result) {
+double ucx_value(const point& measured, const launched& result) {
   const std::vector<std::string> words = last_words(result.output);
   if (result.exit_code != 0 || words.size() < 8) return 0;
-  if (of.is_latency()) return number_at(words, 3) * 1e3;
-  if (of.kind == kind::bandwidth || of.kind == kind::put_rate) return number_at(words, 5) * 1048576.0;
+  if (measured.is_latency()) return number_at(words, 3) * 1e3;
+  if (measured.kind == kind::bandwidth || measured.kind == kind::put_rate) return number_at(words, 5) * 1048576.0;
   return number_at(words, 7);
 }
 
 round_result run_ucx(const std::string& program, const std::vector<point>& points) {
   round_result out(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const point& of = points[i];
-    const std::string test = ucx_test(of);
+    const point& measured = points[i];
+    const std::string test = ucx_test(measured);
     if (test.empty()) continue;
-    const std::string port = std::to_string(20000 + (std::hash<std::string>{}(of.text()) + i) % 20000);
-    const std::size_t count = iterations(of);
+    const std::string port = std::to_string(20000 + (std::hash<std::string>{}(measured.text()) + i) % 20000);
+    const std::size_t count = iterations(measured);
     const std::vector<std::string> client{program, "127.0.0.1",
                                           "-p",    port,
                                           "-t",    test,
-                                          "-s",    std::to_string(of.bytes),
+                                          "-s",    std::to_string(measured.bytes),
                                           "-n",    std::to_string(count),
                                           "-w",    std::to_string(count / 4 + 1),
                                           "-c",    "1",
                                           "-f"};
     out[i] = labelled_sample([&] {
-      return ucx_value(
-          of, run_pair({program, "-p", port, "-c", "0"}, client, pair_limit_s, {{"UCX_WARN_UNUSED_ENV_VARS", "n"}}));
+      return ucx_value(measured, run_pair({program, "-p", port, "-c", "0"}, client, pair_limit_s,
+                                          {{"UCX_WARN_UNUSED_ENV_VARS", "n"}}));
     });
   }
   return out;
@@ -101,12 +101,19 @@ round_result run_ucx(const std::string& program, const std::vector<point>& point
 round_result run_libfabric(const std::string& program, const std::vector<point>& points) {
   round_result out(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const point& of = points[i];
-    if (of.threads > 1 || of.kind != kind::latency) continue;
+    const point& measured = points[i];
+    if (measured.threads > 1 || measured.kind != kind::latency) continue;
     const std::string port = std::to_string(42000 + i);
-    const std::string provider = of.over_network() ? of.provider : "shm";
-    const std::vector<std::string> common{
-        program, "-p", provider, "-e", "rdm", "-I", std::to_string(iterations(of)), "-S", std::to_string(of.bytes)};
+    const std::string provider = measured.over_network() ? measured.provider : "shm";
+    const std::vector<std::string> common{program,
+                                          "-p",
+                                          provider,
+                                          "-e",
+                                          "rdm",
+                                          "-I",
+                                          std::to_string(iterations(measured)),
+                                          "-S",
+                                          std::to_string(measured.bytes)};
     std::vector<std::string> server{"taskset", "-c", "0"};
     std::vector<std::string> client{"taskset", "-c", "1"};
     server.insert(server.end(), common.begin(), common.end());

@@ -61,11 +61,11 @@ struct mpi_runner {
   bool uses_defaults = false;  // the program leaves its threads where they are started
 
   // Latency over a network is compared with libfabric's own: the difference is Weft's.
-  [[nodiscard]] bool measures(const point& of) const {
-    if (spin_phases && !is_crowded(2 * of.threads)) return false;
-    const bool is_together = of.takes_all_ranks() || of.group.ranks > 2;
-    if (is_together && !yields && is_crowded(std::uint64_t{of.group.ranks} * of.threads)) return false;
-    return !of.over_network() || !of.is_latency();
+  [[nodiscard]] bool measures(const point& measured) const {
+    if (spin_phases && !is_crowded(2 * measured.threads)) return false;
+    const bool is_together = measured.takes_all_ranks() || measured.group.ranks > 2;
+    if (is_together && !yields && is_crowded(std::uint64_t{measured.group.ranks} * measured.threads)) return false;
+    return !measured.over_network() || !measured.is_latency();
   }
 
   [[nodiscard]] variables environment(bool over_network) const {
@@ -108,43 +108,43 @@ struct mpi_runner {
   }
 };
 
-void add(peer_list& to, const mpi_runner& one) {
-  to.present.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+void add(peer_list& to, const mpi_runner& runner) {
+  to.present.push_back({runner.name, [runner](const std::vector<point>& points) { return runner.run(points); }});
 }
 
 // Where threads share cores: once waiting as the library does, once taking turns.
-void add_with_spin_phases(peer_list& to, mpi_runner one) {
-  add(to, one);
-  one.name += ", in turns";
-  one.spin_phases = true;
-  add(to, one);
+void add_with_spin_phases(peer_list& to, mpi_runner runner) {
+  add(to, runner);
+  runner.name += ", in turns";
+  runner.spin_phases = true;
+  add(to, runner);
 }
 
 // By a vector type, and by a program that packs and unpacks by loops.
-void add_with_blocks(peer_list& to, const mpi_runner& one) {
-  to.with_blocks.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
-  to.with_blocks.push_back({one.name + ", by loops", [one](std::vector<point> points) {
+void add_with_blocks(peer_list& to, const mpi_runner& runner) {
+  to.with_blocks.push_back({runner.name, [runner](const std::vector<point>& points) { return runner.run(points); }});
+  to.with_blocks.push_back({runner.name + ", by loops", [runner](std::vector<point> points) {
                               for (point& each : points) each.blocks.by_loops = true;
-                              return one.run(points);
+                              return runner.run(points);
                             }});
 }
 
 // As its users start it, and with each rank on a core of its own.
-void add_with_defaults(peer_list& to, mpi_runner one, const std::vector<std::string>& bound) {
-  one.uses_defaults = true;
+void add_with_defaults(peer_list& to, mpi_runner runner, const std::vector<std::string>& bound) {
+  runner.uses_defaults = true;
   const auto add_one = [&to](const mpi_runner& each) {
     to.with_defaults.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
   };
-  add_one(one);
-  one.name += ", bound";
-  one.start.insert(one.start.end(), bound.begin(), bound.end());
-  add_one(one);
+  add_one(runner);
+  runner.name += ", bound";
+  runner.start.insert(runner.start.end(), bound.begin(), bound.end());
+  add_one(runner);
 }
 
 // Each rank on one core, which it shares with others where there are more ranks than cores.
-void add_of_all_ranks(peer_list& to, mpi_runner one, bool yields) {
-  one.yields = yields;
-  to.of_all_ranks.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
+void add_of_all_ranks(peer_list& to, mpi_runner runner, bool yields) {
+  runner.yields = yields;
+  to.of_all_ranks.push_back({runner.name, [runner](const std::vector<point>& points) { return runner.run(points); }});
 }
 
 // The program for an MPI, made of the one source; empty: it does not compile.
@@ -163,11 +163,11 @@ void add_own_mpi(peer_list& to, const options& chosen, const std::string& folder
   const std::string program =
       compiled_for("Weft's MPI", program_folder() + "/weft-mpicc", chosen, folder + "/mpi_peer_of_weft");
   if (program.empty()) return;
-  const mpi_runner one{.name = "Weft", .start = {program_folder() + "/weft-run"}, .program = program};
-  to.own_mpi.push_back({one.name, [one](const std::vector<point>& points) { return one.run(points); }});
-  to.own_mpi.push_back({std::string{mpi_by_loops}, [one](std::vector<point> points) {
+  const mpi_runner runner{.name = "Weft", .start = {program_folder() + "/weft-run"}, .program = program};
+  to.own_mpi.push_back({runner.name, [runner](const std::vector<point>& points) { return runner.run(points); }});
+  to.own_mpi.push_back({std::string{mpi_by_loops}, [runner](std::vector<point> points) {
                           for (point& each : points) each.blocks.by_loops = true;
-                          return one.run(points);
+                          return runner.run(points);
                         }});
 }
 
@@ -186,11 +186,11 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
       continue;
     }
     if (!is_open_mpi(*launcher)) {
-      const mpi_runner one{.name = each.name, .start = {*launcher}, .program = program};
-      add_with_spin_phases(to, one);
-      add_with_blocks(to, one);
-      add_with_defaults(to, one, {"-bind-to", "core"});
-      add_of_all_ranks(to, one, true);
+      const mpi_runner runner{.name = each.name, .start = {*launcher}, .program = program};
+      add_with_spin_phases(to, runner);
+      add_with_blocks(to, runner);
+      add_with_defaults(to, runner, {"-bind-to", "core"});
+      add_of_all_ranks(to, runner, true);
       continue;
     }
     // With --oversubscribe Open MPI might decide to yield by itself: both options are given.

@@ -41,13 +41,13 @@ std::vector<component_point> points_of(const options& chosen, bool quick) {
   return out;
 }
 
-figure figure_of(const component_point& of, const std::string& label, const std::vector<std::string>& absent) {
+figure figure_of(const component_point& component, const std::string& label, const std::vector<std::string>& absent) {
   figure out;
-  out.claim = of.name;
+  out.claim = component.name;
   out.unit = "op/s";
   out.conditions.label = label;
   out.conditions.pinning = "core";
-  out.threads = of.threads;
+  out.threads = component.threads;
   out.more_is_better = true;
   out.absent = absent;
   return out;
@@ -60,18 +60,19 @@ void print_resources(const options& chosen, printer& out, std::uint32_t rounds, 
   if (points.empty()) return;
   const temporary_folder folder;
   std::set<std::string> claims;
-  for (const component_point& of : points) claims.insert(of.name);
+  for (const component_point& component : points) claims.insert(component.name);
   component_peer_list peers = find_component_peers(chosen, folder.path(), claims);
   out.name_absent(peers.absent);
-  for (const component_point& of : points) {
+  for (const component_point& component : points) {
     std::map<std::string, std::vector<sample>> samples;
     for (std::uint32_t round = 0; round < rounds; ++round) {
-      samples["Weft"].push_back(measure_component(of.name, of.threads, seconds));
+      samples["Weft"].push_back(measure_component(component.name, component.threads, seconds));
       for (const component_peer& peer : peers.present) {
-        if (peer.claim == of.name) samples[peer.name].push_back(measure_component_peer(peer, of.threads, seconds));
+        if (peer.claim == component.name)
+          samples[peer.name].push_back(measure_component_peer(peer, component.threads, seconds));
       }
     }
-    for (figure& each : compared(samples, figure_of(of, {}, peers.absent), chosen.bounds)) out.print(each);
+    for (figure& each : compared(samples, figure_of(component, {}, peers.absent), chosen.bounds)) out.print(each);
   }
 }
 

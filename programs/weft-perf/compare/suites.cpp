@@ -12,9 +12,9 @@ namespace {
 
 std::vector<point> one_thread(const options& chosen, double seconds) {
   std::vector<point> out;
-  const auto add = [&](kind metric, operation how, std::size_t bytes, std::uint32_t window, memory where) {
+  const auto add = [&](kind metric, operation opcode, std::size_t bytes, std::uint32_t window, memory where) {
     out.push_back({.kind = metric,
-                   .operation = how,
+                   .operation = opcode,
                    .mode = mode::processes,
                    .memory = where,
                    .bytes = bytes,
@@ -24,8 +24,8 @@ std::vector<point> one_thread(const options& chosen, double seconds) {
   const std::vector<std::size_t> small =
       chosen.quick ? std::vector<std::size_t>{8} : std::vector<std::size_t>{8, 64, 512, 4 * kib, 64 * kib};
   for (const std::size_t bytes : small) {
-    for (const operation how : {operation::am, operation::sendrecv})
-      add(kind::latency, how, bytes, 1, memory::ordinary);
+    for (const operation opcode : {operation::am, operation::sendrecv})
+      add(kind::latency, opcode, bytes, 1, memory::ordinary);
   }
   add(kind::latency, operation::ordered, 8, 1, memory::ordinary);
   add(kind::stream, operation::am, 8, 0, memory::ordinary);
@@ -49,12 +49,12 @@ std::vector<point> many_threads(const options& chosen, double seconds) {
       chosen.quick ? std::vector<std::uint32_t>{4, 16} : std::vector<std::uint32_t>{2, 4, 8, 16};
   std::vector<mode> modes{mode::threads_dedicated};
   if (!chosen.quick) modes.push_back(mode::threads_shared);
-  for (const mode how : modes) {
+  for (const mode thread_mode : modes) {
     for (const std::uint32_t threads : counts) {
       const auto add = [&](kind metric, std::uint32_t window) {
         out.push_back({.kind = metric,
                        .operation = operation::sendrecv,
-                       .mode = how,
+                       .mode = thread_mode,
                        .threads = threads,
                        .window = window,
                        .seconds = seconds});
@@ -108,8 +108,8 @@ std::vector<point> in_blocks(double seconds) {
 std::vector<point> over_network(const options& chosen, double seconds) {
   std::vector<point> out;
   const auto add = [&](const char* claim, kind metric, std::uint32_t window) {
-    for (const operation how : {operation::am, operation::sendrecv}) {
-      out.push_back({.kind = metric, .operation = how, .window = window, .seconds = seconds, .claim_name = claim});
+    for (const operation opcode : {operation::am, operation::sendrecv}) {
+      out.push_back({.kind = metric, .operation = opcode, .window = window, .seconds = seconds, .claim_name = claim});
     }
   };
   if (is_wanted(chosen, "net_latency")) add("net_latency", kind::latency, 1);
@@ -124,9 +124,9 @@ std::vector<point> over_network(const options& chosen, double seconds) {
 // Two threads of each process on one device; `weft_dedicated` measures the same with a device for each.
 std::vector<point> on_shared_device(double seconds) {
   std::vector<point> out;
-  for (const operation how : {operation::am, operation::sendrecv}) {
+  for (const operation opcode : {operation::am, operation::sendrecv}) {
     out.push_back({.kind = kind::rate,
-                   .operation = how,
+                   .operation = opcode,
                    .mode = mode::threads_shared,
                    .threads = 2,
                    .window = 32,
@@ -152,7 +152,7 @@ std::vector<suite> suites_of(const options& chosen, double seconds) {
       {.points = programs_with_defaults(chosen, crowded), .rounds = crowded_rounds, .uses_defaults = true},
       {.points = over_network(chosen, seconds), .rounds = rounds}};
   for (suite& each : out) {
-    std::erase_if(each.points, [&](const point& of) { return !is_wanted(chosen, of.claim()); });
+    std::erase_if(each.points, [&](const point& measured) { return !is_wanted(chosen, measured.claim()); });
   }
   for (const suite& each : suites_of_all_ranks(chosen, seconds / 5)) out.push_back(each);
   for (const suite& each : mpi_suites(chosen, seconds)) out.push_back(each);

@@ -29,8 +29,8 @@ struct suite {
 
 /// What Weft's MPI is measured by; none where no such claim is wanted. Their points, and their aims.
 [[nodiscard]] std::vector<suite> mpi_suites(const options& chosen, double seconds);
-[[nodiscard]] bool is_of_mpi(const point& of);
-[[nodiscard]] goal aim_of_mpi(const point& of);
+[[nodiscard]] bool is_of_mpi(const point& measured);
+[[nodiscard]] goal aim_of_mpi(const point& measured);
 
 /// How far Weft is to be ahead of its peers in a point; zeros: as far as it gets.
 [[nodiscard]] goal aim_of(const point& measured);

@@ -40,11 +40,11 @@ struct block_loops {
   // Blocks of one word have a loop in which the compiler knows their size.
   template <class Byte, class Copy>
   void each_block(Byte* memory, std::uint64_t offset, std::size_t bytes, const Copy& copy) const noexcept {
-    const std::size_t in = offset % block_bytes;
+    const std::size_t block_offset = offset % block_bytes;
     Byte* block = memory + offset / block_bytes * stride_bytes;
-    if (in != 0) {
-      const std::size_t part = std::min(block_bytes - in, bytes);
-      copy(block + in, part);
+    if (block_offset != 0) {
+      const std::size_t part = std::min(block_bytes - block_offset, bytes);
+      copy(block + block_offset, part);
       bytes -= part;
       block += stride_bytes;
     }

@@ -59,7 +59,9 @@ double between_threads(const Measure& measure) {
 
 }  // namespace
 
-const char* name_of(exchange by) noexcept { return by == exchange::two_lines ? "two lines" : "two rings"; }
+const char* name_of(exchange exchanged) noexcept {
+  return exchanged == exchange::two_lines ? "two lines" : "two rings";
+}
 
 void exchange_side::wait_for(std::uint32_t step) const noexcept {
   // [handover.wait] acquire <- [handover.there], [handover.back]: nothing but the step; a message's reader has this
@@ -105,9 +107,9 @@ void exchange_side::await_cell(std::uint64_t position) const noexcept {
   spin_until([&] { return next.sequence.load(std::memory_order_acquire) == position + 1; });
 }
 
-double exchange_side::measure(exchange by) {
+double exchange_side::measure(exchange exchanged) {
   const std::vector<double> means = bursts_of_exchanges([&] {
-    if (by == exchange::two_lines) {
+    if (exchanged == exchange::two_lines) {
       ++number_;
       if (first_) write_line(number_);
       await_line(number_);
@@ -146,8 +148,8 @@ double measure_handover_here() {
   return between_threads([](exchange_side& side) { return side.measure_handover(); });
 }
 
-double measure_here(exchange by) {
-  return between_threads([by](exchange_side& side) { return side.measure(by); });
+double measure_here(exchange exchanged) {
+  return between_threads([exchanged](exchange_side& side) { return side.measure(exchanged); });
 }
 
 }  // namespace weft::perf

@@ -36,7 +36,7 @@ struct exchange_lines {
 };
 
 enum class exchange : std::uint8_t { two_lines, two_rings };
-[[nodiscard]] const char* name_of(exchange by) noexcept;
+[[nodiscard]] const char* name_of(exchange exchanged) noexcept;
 
 /// One of the two sides. Both measure all exchanges, in one order.
 class exchange_side {
@@ -48,7 +48,7 @@ class exchange_side {
   double measure_handover();
 
   /// The best burst of exchanges: ns one way. **Blocking**: until the other side has done its part.
-  double measure(exchange by);
+  double measure(exchange exchanged);
 
  private:
   void wait_for(std::uint32_t step) const noexcept;
@@ -89,6 +89,6 @@ class shared_lines {
 
 /// Between two threads of this process, on the first two cores.
 [[nodiscard]] double measure_handover_here();
-[[nodiscard]] double measure_here(exchange by);
+[[nodiscard]] double measure_here(exchange exchanged);
 
 }  // namespace weft::perf

@@ -20,23 +20,23 @@
 namespace weft::perf {
 
 /// The name of the limit of messages by one path; nothing where nothing bounds them but the time of their steps.
-[[nodiscard]] std::optional<std::string> limit_name_of(const point& of, path by);
+[[nodiscard]] std::optional<std::string> limit_name_of(const point& measured, path taken);
 
 /// The exchange that bounds a latency: its two sides can't exchange words faster. Nothing where several threads share
 /// the cores, and over a network.
-[[nodiscard]] std::optional<exchange> exchange_bounding(const point& of);
+[[nodiscard]] std::optional<exchange> exchange_bounding(const point& measured);
 
 class limit_rounds {
  public:
   void begin_round() { measured_.clear(); }
-  /// Measures the limits of the paths by which `of` went, unless this round has measured them already.
-  void measure(const point& of, const path_mix& by);
+  /// Measures the limits of the paths that `measured` took, unless this round has measured them already.
+  void measure(const point& measured, const path_mix& paths);
   void add(const std::string& name, std::size_t bytes, const sample& round) {
     samples_[{name, bytes}].push_back(round);
   }
 
   /// Of several paths, the fastest one's limit.
-  void set_limit(const point& of, figure& in, const handover_bounds& bounds) const;
+  void set_limit(const point& measured, figure& out, const handover_bounds& bounds) const;
 
  private:
   using key = std::pair<std::string, std::size_t>;

@@ -65,11 +65,11 @@ void run_limits(const options& chosen) {
   for (const limit& each : all_limits(chosen.seconds / 5)) {
     std::vector<sample> samples;
     for (std::uint32_t i = 0; i < rounds; ++i) {
-      sample one;
-      one.before_ns = measure_handover_here();
-      one.value = each.measure();
-      one.after_ns = measure_handover_here();
-      if (one.value > 0) samples.push_back(one);
+      sample taken;
+      taken.before_ns = measure_handover_here();
+      taken.value = each.measure();
+      taken.after_ns = measure_handover_here();
+      if (taken.value > 0) samples.push_back(taken);
     }
     if (samples.empty()) {
       fmt::print(stderr, "weft-perf: {} is not possible here\n", each.name);

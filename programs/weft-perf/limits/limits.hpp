@@ -22,7 +22,7 @@ enum class state : std::uint8_t {
   just_written,  ///< the other core has just written the source and read the destination
 };
 /// Copies of `bytes` bytes by one core: bytes per second.
-[[nodiscard]] double copy(state of, std::size_t bytes, double seconds);
+[[nodiscard]] double copy(state memory_state, std::size_t bytes, double seconds);
 
 /// Through packets: one core copies them in, the other one out, at the same time. Bytes per second.
 [[nodiscard]] double copy_through_packets(std::size_t bytes, double seconds);

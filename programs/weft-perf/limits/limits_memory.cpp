@@ -37,8 +37,8 @@ double copy_slots(std::size_t bytes, std::size_t slots, double seconds) {
   return bursts_of(seconds,
                    [&] {
                      for (std::size_t i = 0; i < repeats; ++i, ++copied) {
-                       const std::size_t at = copied % slots * bytes;
-                       copy_once(to.data() + at, from.data() + at, bytes);
+                       const std::size_t offset = copied % slots * bytes;
+                       copy_once(to.data() + offset, from.data() + offset, bytes);
                      }
                      return static_cast<double>(repeats * bytes);
                    })
@@ -80,10 +80,10 @@ double copy_just_written(std::size_t bytes, double seconds) {
 
 }  // namespace
 
-double copy(state of, std::size_t bytes, double seconds) {
+double copy(state memory_state, std::size_t bytes, double seconds) {
   // More than the last cache holds, over and over.
   constexpr std::size_t arena = std::size_t{96} << 20;
-  switch (of) {
+  switch (memory_state) {
     case state::repeated: return copy_slots(bytes, 1, seconds);
     case state::fresh: return copy_slots(bytes, arena / bytes, seconds);
     case state::just_written: return copy_just_written(bytes, seconds);

@@ -62,14 +62,14 @@ class steps {
 
   /// The child reads the other half than the parent.
   bool read(std::uint64_t step, pid_t parent, std::byte* to, std::byte* from) const noexcept {
-    return each_piece(step, [&](std::size_t at, std::size_t half) {
-      return move_all(process_vm_readv, parent, to + at + half, from + at + half, piece_ - half);
+    return each_piece(step, [&](std::size_t offset, std::size_t half) {
+      return move_all(process_vm_readv, parent, to + offset + half, from + offset + half, piece_ - half);
     });
   }
   /// The parent writes its half, where there is one.
   bool write(std::uint64_t step, pid_t child, std::byte* from, std::byte* to) const noexcept {
-    return each_piece(step, [&](std::size_t at, std::size_t half) {
-      return half == 0 || move_all(process_vm_writev, child, from + at, to + at, half);
+    return each_piece(step, [&](std::size_t offset, std::size_t half) {
+      return half == 0 || move_all(process_vm_writev, child, from + offset, to + offset, half);
     });
   }
 
@@ -97,8 +97,8 @@ class steps {
 // of its own, before the clock starts.
 double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
   const shared_control shared;
-  control* const with = shared.get();
-  if (with == nullptr) return 0;
+  control* const pace = shared.get();
+  if (pace == nullptr) return 0;
   const touched_memory from{bytes};
   const touched_memory to{bytes};
   const steps work{bytes, both};
@@ -110,30 +110,30 @@ double cross_memory_copy(bool both, std::size_t bytes, double seconds) {
     pin_thread(1);
     from.touch();
     to.touch();
-    with->both.reach(1);
-    for (std::uint64_t step = 1; with->both.wait_for(2 * step); ++step) {
+    pace->both.reach(1);
+    for (std::uint64_t step = 1; pace->both.wait_for(2 * step); ++step) {
       // relaxed: [alternation.reach] carries it to the parent.
-      if (!work.read(step, parent, to.data(), from.data())) with->has_failed.store(true, std::memory_order_relaxed);
-      with->both.reach(2 * step + 1);
+      if (!work.read(step, parent, to.data(), from.data())) pace->has_failed.store(true, std::memory_order_relaxed);
+      pace->both.reach(2 * step + 1);
     }
     _exit(0);
   }
   const pinned_here first{0};
   from.touch();  // as a fork leaves them, the parent's pages can't be written either without a copy
-  (void)with->both.wait_for(1);
+  (void)pace->both.wait_for(1);
   bool good = true;
   std::uint64_t step = 1;
   const best_burst best = bursts_of(seconds, [&] {
     if (!good) return 0.0;
-    with->both.reach(2 * step);
+    pace->both.reach(2 * step);
     good = work.write(step, child, from.data(), to.data());
-    (void)with->both.wait_for(2 * step + 1);
+    (void)pace->both.wait_for(2 * step + 1);
     ++step;
     // relaxed: [alternation.wait] has brought it from the child.
-    good = good && !with->has_failed.load(std::memory_order_relaxed);
+    good = good && !pace->has_failed.load(std::memory_order_relaxed);
     return work.bytes_each();
   });
-  with->both.end();
+  pace->both.end();
   waitpid(child, nullptr, 0);
   return good ? best.rate() : 0;
 }

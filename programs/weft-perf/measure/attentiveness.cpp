@@ -106,13 +106,13 @@ class waits final : public completion {
 // The rank where messages arrive: its threads compute, then make progress, again and again.
 class workers {
  public:
-  workers(weft::runtime& rt, const setting& workload, variant how, std::uint32_t id)
+  workers(weft::runtime& rt, const setting& workload, variant tried, std::uint32_t id)
       : workload_{workload},
-        how_{how},
+        tried_{tried},
         waits_{rt, workload.handler_us},
         arrivals_{rt.register_completion(waits_, {.id = id})} {
     for (std::uint32_t i = 0; i < workload.devices; ++i) {
-      devices_.emplace_back(rt, how.has_mutex ? progress_policy::local : how.policy);
+      devices_.emplace_back(rt, tried.has_mutex ? progress_policy::local : tried.policy);
     }
   }
 
@@ -169,20 +169,20 @@ class workers {
   }
 
   bool progress(std::uint32_t own, std::minstd_rand& random) {
-    if (!how_.has_mutex) return devices_[own].dev.progress();
-    if (how_.policy == progress_policy::random) own = static_cast<std::uint32_t>(random() % devices_.size());
-    if (how_.policy != progress_policy::all) return blocking_progress(devices_[own]);
+    if (!tried_.has_mutex) return devices_[own].dev.progress();
+    if (tried_.policy == progress_policy::random) own = static_cast<std::uint32_t>(random() % devices_.size());
+    if (tried_.policy != progress_policy::all) return blocking_progress(devices_[own]);
     bool moved = false;
     for (guarded& each : devices_) moved = blocking_progress(each) || moved;
     return moved;
   }
-  static bool blocking_progress(guarded& of) {
-    const std::scoped_lock lock{of.mutex};
-    return of.dev.progress();
+  static bool blocking_progress(guarded& found) {
+    const std::scoped_lock lock{found.mutex};
+    return found.dev.progress();
   }
 
   const setting& workload_;
-  variant how_;
+  variant tried_;
   std::deque<guarded> devices_;
   waits waits_;
   registration arrivals_;
@@ -216,7 +216,7 @@ std::vector<Number> swap_numbers(team& all, const std::vector<Number>& mine) {
 }
 
 // At rank 0: how long messages waited, by `parts`.
-parts_ns run_once(team& all, const setting& workload, variant how) {
+parts_ns run_once(team& all, const setting& workload, variant tried) {
   const std::uint32_t id = all.new_ids(1);
   parts_ns out;
   if (all.begins()) {
@@ -225,7 +225,7 @@ parts_ns run_once(team& all, const setting& workload, variant how) {
     const std::uint64_t count = send_some(all, id, devices, workload.seconds);
     static_cast<void>(swap_numbers(all, std::vector{count}));
   } else {
-    workers here{all.runtime(), workload, how, id};
+    workers here{all.runtime(), workload, tried, id};
     static_cast<void>(swap_numbers(all, here.indices()));
     all.runtime().barrier();
     here.start();

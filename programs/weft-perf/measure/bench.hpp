@@ -25,7 +25,7 @@ namespace weft::perf {
 [[nodiscard]] const char* pinning_of(const bench_options& options);
 
 /// What one lane does in a round; both sides call it. Messages, and one-sided operations.
-[[nodiscard]] lane_result measure_messages(lane& on, const point& measured);
-[[nodiscard]] lane_result measure_put_get(lane& on, const point& measured);
+[[nodiscard]] lane_result measure_messages(lane& used, const point& measured);
+[[nodiscard]] lane_result measure_put_get(lane& used, const point& measured);
 
 }  // namespace weft::perf

@@ -24,10 +24,10 @@ class block_buffers {
 
   /// Whether a message of this size is sent from blocks, or received into them.
   [[nodiscard]] bool sends(std::size_t bytes) const noexcept {
-    return has(bytes) && blocks_.at != strided::ends::receiver;
+    return has(bytes) && blocks_.packed_ends != strided::ends::receiver;
   }
   [[nodiscard]] bool receives(std::size_t bytes) const noexcept {
-    return has(bytes) && blocks_.at != strided::ends::sender;
+    return has(bytes) && blocks_.packed_ends != strided::ends::sender;
   }
 
   /// What to send instead of `bytes`, with the bytes that the receiver compares.

@@ -18,23 +18,23 @@ class collective_calls {
   collective_calls(weft::runtime& rt, group all, const point& measured)
       : group_{std::move(all)},
         measured_{measured},
-        how_{.algorithm = measured.group.algorithm},
-        in_{rt, memory::ordinary, measured.kind == kind::alltoall ? in_all() : measured.bytes, 1},
+        options_{.algorithm = measured.group.algorithm},
+        input_{rt, memory::ordinary, measured.kind == kind::alltoall ? in_all() : measured.bytes, 1},
         out_{rt, memory::ordinary, in_all(), 1} {}
 
   /// The collective once; roots take turns by `number`. **Blocking**: until this rank's part is complete.
   void once(std::uint64_t number) {
     const auto root = static_cast<std::uint32_t>(number % group_.size());
-    const const_buffer_ref in{in_[0].data(), in_[0].size()};
+    const const_buffer_ref input{input_[0].data(), input_[0].size()};
     switch (measured_.kind) {
-      case kind::broadcast: return collective::broadcast(out(measured_.bytes), root).run(group_, how_);
-      case kind::reduce: return collective::reduce(in, out(measured_.bytes), sums, root).run(group_, how_);
-      case kind::allreduce: return collective::allreduce(in, out(measured_.bytes), sums).run(group_, how_);
-      case kind::allgather: return collective::allgather(in, out(in_all())).run(group_, how_);
-      case kind::alltoall: return collective::alltoall(in, out(in_all())).run(group_, how_);
+      case kind::broadcast: return collective::broadcast(out(measured_.bytes), root).run(group_, options_);
+      case kind::reduce: return collective::reduce(input, out(measured_.bytes), sums, root).run(group_, options_);
+      case kind::allreduce: return collective::allreduce(input, out(measured_.bytes), sums).run(group_, options_);
+      case kind::allgather: return collective::allgather(input, out(in_all())).run(group_, options_);
+      case kind::alltoall: return collective::alltoall(input, out(in_all())).run(group_, options_);
       case kind::reduce_scatter:
-        return collective::reduce_scatter(in, out(measured_.bytes / group_.size()), sums).run(group_, how_);
-      default: return collective::barrier().run(group_, how_);
+        return collective::reduce_scatter(input, out(measured_.bytes / group_.size()), sums).run(group_, options_);
+      default: return collective::barrier().run(group_, options_);
     }
   }
 
@@ -46,8 +46,8 @@ class collective_calls {
 
   group group_;
   const point& measured_;
-  collective_options how_;
-  buffers in_;
+  collective_options options_;
+  buffers input_;
   buffers out_;
 };
 

@@ -85,11 +85,11 @@ step queue_step() {
   using queue = detail::laned_queue<detail::raw_record>;
   return
       [all = std::make_shared<queue>(std::size_t{1} << 12)](std::uint32_t, std::uint64_t first, std::uint64_t count) {
-        detail::raw_record in{};
+        detail::raw_record record{};
         detail::raw_record out{};
         for (std::uint64_t i = first; i < first + count; ++i) {
-          in.tag = i;
-          if (!all->try_push(in)) return false;
+          record.tag = i;
+          if (!all->try_push(record)) return false;
           // Another thread may have claimed a place and not filled it yet.
           while (!all->try_pop(out)) {
           }

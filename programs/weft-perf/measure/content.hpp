@@ -80,10 +80,10 @@ class pieces {
   static constexpr std::size_t gap_bytes = 64;
 
   pieces(std::size_t bytes, std::size_t piece_bytes) : memory_((bytes / piece_bytes + 1) * (piece_bytes + gap_bytes)) {
-    for (std::size_t at = 0; at < bytes; at += piece_bytes) {
-      std::byte* const begin = memory_.data() + at / piece_bytes * (piece_bytes + gap_bytes);
-      into_.emplace_back(begin, std::min(piece_bytes, bytes - at));
-      from_.emplace_back(begin, std::min(piece_bytes, bytes - at));
+    for (std::size_t offset = 0; offset < bytes; offset += piece_bytes) {
+      std::byte* const begin = memory_.data() + offset / piece_bytes * (piece_bytes + gap_bytes);
+      into_.emplace_back(begin, std::min(piece_bytes, bytes - offset));
+      from_.emplace_back(begin, std::min(piece_bytes, bytes - offset));
     }
   }
 
@@ -92,23 +92,24 @@ class pieces {
 
   /// Writes the first `count` bytes of the message from `bytes`.
   void scatter(std::span<const std::byte> bytes, std::size_t count) noexcept {
-    each(count,
-         [&](std::byte* piece, std::size_t at, std::size_t part) { std::memcpy(piece, bytes.data() + at, part); });
+    each(count, [&](std::byte* piece, std::size_t offset, std::size_t part) {
+      std::memcpy(piece, bytes.data() + offset, part);
+    });
   }
   void gather(std::span<std::byte> bytes, std::size_t count) const noexcept {
-    each(count, [&](const std::byte* piece, std::size_t at, std::size_t part) {
-      std::memcpy(bytes.data() + at, piece, part);
+    each(count, [&](const std::byte* piece, std::size_t offset, std::size_t part) {
+      std::memcpy(bytes.data() + offset, piece, part);
     });
   }
 
  private:
   template <class Visit>
   void each(std::size_t count, const Visit& visit) const noexcept {
-    std::size_t at = 0;
-    for (auto piece = into_.begin(); at < count; ++piece) {
-      const std::size_t part = std::min(piece->bytes(), count - at);
-      visit(static_cast<std::byte*>(piece->address()), at, part);
-      at += part;
+    std::size_t offset = 0;
+    for (auto piece = into_.begin(); offset < count; ++piece) {
+      const std::size_t part = std::min(piece->bytes(), count - offset);
+      visit(static_cast<std::byte*>(piece->address()), offset, part);
+      offset += part;
     }
   }
 
@@ -127,18 +128,18 @@ class piece_lists {
   [[nodiscard]] bool has(std::size_t bytes) const noexcept { return piece_bytes_ != 0 && bytes > piece_bytes_; }
   /// The list to send instead of `bytes`, with the bytes that the receiver compares.
   [[nodiscard]] const_buffer_list from(std::span<const std::byte> bytes) {
-    pieces& out = of(bytes.data(), bytes.size());
+    pieces& out = pieces_of(bytes.data(), bytes.size());
     out.scatter(bytes, is_verified_ ? bytes.size() : 1);
     return out.from();
   }
-  [[nodiscard]] buffer_list into(std::span<std::byte> bytes) { return of(bytes.data(), bytes.size()).into(); }
+  [[nodiscard]] buffer_list into(std::span<std::byte> bytes) { return pieces_of(bytes.data(), bytes.size()).into(); }
   /// Copies the bytes that are compared into `bytes`, from the list that has received in its stead.
   void take(std::span<std::byte> bytes) {
-    if (has(bytes.size())) of(bytes.data(), bytes.size()).gather(bytes, is_verified_ ? bytes.size() : 1);
+    if (has(bytes.size())) pieces_of(bytes.data(), bytes.size()).gather(bytes, is_verified_ ? bytes.size() : 1);
   }
 
  private:
-  pieces& of(const std::byte* buffer, std::size_t bytes) {
+  pieces& pieces_of(const std::byte* buffer, std::size_t bytes) {
     return made_.try_emplace(buffer, bytes, piece_bytes_).first->second;
   }
 

@@ -163,43 +163,44 @@ struct hook_point {
 };
 
 // Of many, so that a thread that was taken off its core does not count for more than others.
-double median_of(const std::deque<lateness>& late, const hook_point& of) {
+double median_of(const std::deque<lateness>& late, const hook_point& measured) {
   std::vector<double> all;
   for (const lateness& each : late) all.insert(all.end(), each.all().begin(), each.all().end());
-  if (all.empty()) throw error{errc::invalid_argument, fmt::format("hooks {}: no task ended: measure longer", of.name)};
+  if (all.empty())
+    throw error{errc::invalid_argument, fmt::format("hooks {}: no task ended: measure longer", measured.name)};
   return summarize(std::move(all)).median;
 }
 
 /// ns: of a call of progress, or how late a task's end is noticed.
-double measure(runtime& rt, const hook_point& of, double seconds) {
-  const bool has_own = of.parameter == varied::device_count;
+double measure(runtime& rt, const hook_point& measured, double seconds) {
+  const bool has_own = measured.parameter == varied::device_count;
   std::deque<device> polled_devices;
   std::deque<lateness> late;
-  for (std::uint32_t i = 0; i < (has_own ? of.threads : 1); ++i) {
-    polled_devices.emplace_back(rt, device_options{.shared = of.parameter == varied::threads});
+  for (std::uint32_t i = 0; i < (has_own ? measured.threads : 1); ++i) {
+    polled_devices.emplace_back(rt, device_options{.shared = measured.parameter == varied::threads});
     late.emplace_back();
   }
   std::optional<requests> asked;
   hooks added;
   device& dev = polled_devices.front();
-  switch (of.parameter) {
+  switch (measured.parameter) {
     case varied::call:
-      for (std::uint32_t i = 0; i < of.tasks; ++i)
+      for (std::uint32_t i = 0; i < measured.tasks; ++i)
         added.push_back(dev.add_hook([] { return hook_answer::no_progress; }));
       break;
-    case varied::task_class: add_class(dev, late.front(), of.tasks, added); break;
-    case varied::requests: asked.emplace(dev, late.front(), of.tasks, added); break;
+    case varied::task_class: add_class(dev, late.front(), measured.tasks, added); break;
+    case varied::requests: asked.emplace(dev, late.front(), measured.tasks, added); break;
     default:
       for (std::size_t i = 0; i < polled_devices.size(); ++i)
-        add_tasks(polled_devices[i], late[i], of.tasks, of.delay_ns, added);
+        add_tasks(polled_devices[i], late[i], measured.tasks, measured.delay_ns, added);
   }
-  if (of.parameter == varied::call) return seconds * 1e9 / poll(dev, seconds);
-  if (of.parameter == varied::threads || has_own) {
-    poll_by_threads(polled_devices, of.threads, seconds);
+  if (measured.parameter == varied::call) return seconds * 1e9 / poll(dev, seconds);
+  if (measured.parameter == varied::threads || has_own) {
+    poll_by_threads(polled_devices, measured.threads, seconds);
   } else {
     poll(dev, seconds);
   }
-  return median_of(late, of);
+  return median_of(late, measured);
 }
 
 std::vector<hook_point> points_of(const options& chosen) {
@@ -221,15 +222,15 @@ std::vector<hook_point> points_of(const options& chosen) {
   return out;
 }
 
-figure figure_of(const hook_point& of, std::vector<double> rounds) {
+figure figure_of(const hook_point& measured, std::vector<double> rounds) {
   figure out;
   out.claim = "hooks";
-  out.detail = of.name;
+  out.detail = measured.name;
   out.unit = "ns";
   out.conditions.label = "unknown";  // one core sees to most of it, so nothing tells the machine's state
   out.conditions.pinning = "core";
-  out.threads = of.threads;
-  out.settings = {{"tasks", of.tasks}, {"delay_ns", static_cast<std::uint64_t>(of.delay_ns)}};
+  out.threads = measured.threads;
+  out.settings = {{"tasks", measured.tasks}, {"delay_ns", static_cast<std::uint64_t>(measured.delay_ns)}};
   out.weft = summarize(std::move(rounds));
   return out;
 }

@@ -8,8 +8,8 @@ namespace weft::perf {
 namespace {
 
 template <class Element, class Callable>
-void loop(const void* in, void* inout, std::size_t count) {
-  const auto* __restrict const from = static_cast<const Element*>(in);
+void loop(const void* input, void* inout, std::size_t count) {
+  const auto* __restrict const from = static_cast<const Element*>(input);
   auto* __restrict const into = static_cast<Element*>(inout);
   for (std::size_t i = 0; i < count; ++i) into[i] = static_cast<Element>(Callable{}(from[i], into[i]));
 }

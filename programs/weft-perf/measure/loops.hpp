@@ -8,7 +8,7 @@
 namespace weft::perf {
 
 /// `inout[i] = op(in[i], inout[i])` for so many elements. The arrays do not overlap.
-using reducing_loop = void (*)(const void* in, void* inout, std::size_t count);
+using reducing_loop = void (*)(const void* input, void* inout, std::size_t count);
 
 /// One for each of `each_reduction`, in its order.
 [[nodiscard]] std::vector<reducing_loop> vectorized_loops();

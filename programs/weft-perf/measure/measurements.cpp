@@ -50,14 +50,14 @@ std::vector<point> points_of(const options& chosen, std::uint32_t ranks) {
   std::vector<point> out;
   const auto threads = chosen.threads.empty() ? std::vector<std::uint32_t>{1} : chosen.threads;
   for (const kind metric : kinds_of(chosen)) {
-    for (const operation how : operations_of(chosen, metric)) {
+    for (const operation opcode : operations_of(chosen, metric)) {
       for (const std::size_t bytes : sizes_of(chosen, metric)) {
         // In `put`, what can't be told for a size is left out.
         if (metric == kind::put_visible && bytes % 8 != 0) continue;
         for (const std::uint32_t each : threads) {
           for (const std::uint32_t window : windows_of(chosen, metric, bytes)) {
             out.push_back({.kind = metric,
-                           .operation = how,
+                           .operation = opcode,
                            .mode = chosen.mode,
                            .memory = chosen.command == "put" ? chosen.memory : memory::ordinary,
                            .bytes = bytes,
@@ -78,21 +78,26 @@ std::vector<point> points_of(const options& chosen, std::uint32_t ranks) {
   return out;
 }
 
-const char* detail_of(const point& of) {
-  switch (of.kind) {
-    case kind::put: return of.touch ? "origin, touched" : "origin";
+const char* detail_of(const point& measured) {
+  switch (measured.kind) {
+    case kind::put: return measured.touch ? "origin, touched" : "origin";
     case kind::put_visible: return "visible";
     case kind::stream: return "stream";
-    case kind::get: return of.touch ? "touched" : "";
+    case kind::get: return measured.touch ? "touched" : "";
     case kind::put_rate: return "";
     default: break;
   }
-  return of.threads > 1 || of.uses_defaults || of.kind == kind::bandwidth ? name_of(of.operation) : "";
+  return measured.threads > 1 || measured.uses_defaults || measured.kind == kind::bandwidth
+             ? name_of(measured.operation)
+             : "";
 }
 
-std::string detail_of_bytes(const point& of) {
-  if (of.blocks.block_bytes != 0) return fmt::format("{}, {}", name_of(of.operation), of.blocks.text());
-  return of.piece_bytes == 0 ? detail_of(of) : fmt::format("{}, pieces of {} B", name_of(of.operation), of.piece_bytes);
+std::string detail_of_bytes(const point& measured) {
+  if (measured.blocks.block_bytes != 0)
+    return fmt::format("{}, {}", name_of(measured.operation), measured.blocks.text());
+  return measured.piece_bytes == 0
+             ? detail_of(measured)
+             : fmt::format("{}, pieces of {} B", name_of(measured.operation), measured.piece_bytes);
 }
 
 // A job in which points are measured.
@@ -101,46 +106,46 @@ struct job {
   weft::runtime runtime;
   team all;
 
-  job(const options& chosen, std::string called, const runtime_options& with)
-      : name{std::move(called)}, runtime{with}, all{runtime, chosen.bench.pin == bench_options::pinning::core} {}
+  job(const options& chosen, std::string called, const runtime_options& settings)
+      : name{std::move(called)}, runtime{settings}, all{runtime, chosen.bench.pin == bench_options::pinning::core} {}
 };
 
 std::vector<std::unique_ptr<job>> make_jobs(const options& chosen) {
   std::vector<std::unique_ptr<job>> out;
-  for (const long_messages how : chosen.bench.long_messages)
-    out.push_back(std::make_unique<job>(chosen, weft::name_of(how), runtime_options{.long_messages = how}));
+  for (const long_messages protocol : chosen.bench.long_messages)
+    out.push_back(std::make_unique<job>(chosen, weft::name_of(protocol), runtime_options{.long_messages = protocol}));
   if (out.empty()) out.push_back(std::make_unique<job>(chosen, "", runtime_options{}));
   return out;
 }
 
-std::string detail_of(const point& of, const std::string& in_job) {
-  std::string out = detail_of_bytes(of);
+std::string detail_of(const point& measured, const std::string& in_job) {
+  std::string out = detail_of_bytes(measured);
   if (!in_job.empty()) out += (out.empty() ? "" : ", ") + in_job;
   return out;
 }
 
-figure figure_of(const point& of, const std::string& in_job, const labelled& rounds, const options& chosen) {
+figure figure_of(const point& measured, const std::string& in_job, const labelled& rounds, const options& chosen) {
   figure out;
-  out.claim = of.claim();
-  out.detail = detail_of(of, in_job);
-  out.unit = of.unit();
-  out.mode = name_of(of.mode);
+  out.claim = measured.claim();
+  out.detail = detail_of(measured, in_job);
+  out.unit = measured.unit();
+  out.mode = name_of(measured.mode);
   out.conditions.label = rounds.label;
   out.conditions.pinning = pinning_of(chosen.bench);
-  out.bytes = of.bytes;
-  out.threads = of.threads;
-  out.window = of.window;
-  out.more_is_better = !of.is_latency();
-  if (of.uses_defaults) out.settings = {{"ranks", of.group.ranks}};
-  out.weft.is_verified = of.verify;
+  out.bytes = measured.bytes;
+  out.threads = measured.threads;
+  out.window = measured.window;
+  out.more_is_better = !measured.is_latency();
+  if (measured.uses_defaults) out.settings = {{"ranks", measured.group.ranks}};
+  out.weft.is_verified = measured.verify;
   out.weft = rounds.values();
   out.weft.slowest_to_median = rounds.slowest_to_median();
   out.conditions.handover = rounds.handover();
   out.weft.paths = rounds.paths();
   out.conditions.exchange_limit = rounds.limit();
   const bool by_network = out.weft.paths.are_known() && out.weft.paths.main() == path::libfabric;
-  if (const auto by = exchange_bounding(of); by && !by_network)
-    out.bound_by(name_of(*by), out.conditions.exchange_limit);
+  if (const auto bound = exchange_bounding(measured); bound && !by_network)
+    out.bound_by(name_of(*bound), out.conditions.exchange_limit);
   return out;
 }
 
@@ -178,10 +183,10 @@ void run_points(const options& chosen) {
   weft::runtime rt;
   team all{rt, chosen.bench.pin == bench_options::pinning::core};
   for (std::size_t i = 0; i < chosen.points.size(); ++i) {
-    const sample one = run_round(all, point::parse(chosen.points[i]), chosen.bench);
+    const sample taken = run_round(all, point::parse(chosen.points[i]), chosen.bench);
     if (rt.rank() != 0) continue;
-    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} limit={:.4g} {}\n", i, one.value, one.before_ns, one.after_ns,
-               one.slowest_to_median, one.limit_ns, one.paths.wire_text());
+    fmt::print("sample {} {:.6g} {:.4g} {:.4g} {:.4g} limit={:.4g} {}\n", i, taken.value, taken.before_ns,
+               taken.after_ns, taken.slowest_to_median, taken.limit_ns, taken.paths.wire_text());
     std::fflush(stdout);
   }
   rt.barrier();

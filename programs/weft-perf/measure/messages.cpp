@@ -12,8 +12,8 @@ namespace {
 // Active messages: what arrives needs no buffer.
 class am_messaging {
  public:
-  am_messaging(lane& on, const point& measured, std::size_t /*slots*/)
-      : lane_{on}, measured_{measured}, lists_{measured} {}
+  am_messaging(lane& used, const point& measured, std::size_t /*slots*/)
+      : lane_{used}, measured_{measured}, lists_{measured} {}
 
   void send(std::span<const std::byte> bytes) {
     if (lists_.has(bytes.size())) return lane_.post_am(lists_.from(bytes), 0);
@@ -44,13 +44,13 @@ class am_messaging {
 
 // In an engine of its own the receiver begins.
 struct first_engine {
-  explicit first_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .receiver_first = true}} {}
+  explicit first_engine(lane& used) : made{used.device().runtime(), {.id = used.id(), .receiver_first = true}} {}
   [[nodiscard]] engine_ref name() const noexcept { return made; }
   matching_engine made;
 };
 // As an MPI communicator: messages are matched in the order of their posts.
 struct ordered_engine {
-  explicit ordered_engine(lane& on) : made{on.device().runtime(), {.id = on.id(), .ordered = true}} {}
+  explicit ordered_engine(lane& used) : made{used.device().runtime(), {.id = used.id(), .ordered = true}} {}
   [[nodiscard]] engine_ref name() const noexcept { return made; }
   matching_engine made;
 };
@@ -62,14 +62,14 @@ struct common_engine {
 template <class Engine>
 class sendrecv_messaging {
  public:
-  sendrecv_messaging(lane& on, const point& measured, std::size_t slots)
-      : lane_{on},
+  sendrecv_messaging(lane& used, const point& measured, std::size_t slots)
+      : lane_{used},
         measured_{measured},
         slots_{slots},
-        in_{on.device().runtime(), measured.memory, measured.bytes, slots},
+        received_{used.device().runtime(), measured.memory, measured.bytes, slots},
         lists_{measured},
         blocks_{measured},
-        engine_{on} {}
+        engine_{used} {}
 
   void send(std::span<std::byte> bytes) {
     if (lists_.has(bytes.size())) return lane_.post_send(lists_.from(bytes), engine_.name());
@@ -78,7 +78,7 @@ class sendrecv_messaging {
   }
   void prepare(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const std::span<std::byte> into = in_[i % slots_];
+      const std::span<std::byte> into = received_[i % slots_];
       if (lists_.has(into.size())) {
         lane_.post_recv(lists_.into(into), engine_.name());
       } else if (blocks_.receives(into.size())) {
@@ -93,10 +93,10 @@ class sendrecv_messaging {
     lane_.wait_received();
     std::byte flags{};
     for (std::size_t i = 0; i < std::min(prepared_, slots_); ++i) {
-      lists_.take(in_[i]);
-      blocks_.take(in_[i]);
-      flags |= in_[i][0];
-      if (measured_.verify && !lane_.begins) wrong_ += is_filled(in_[i], measured_.bytes) ? 0 : 1;
+      lists_.take(received_[i]);
+      blocks_.take(received_[i]);
+      flags |= received_[i][0];
+      if (measured_.verify && !lane_.begins) wrong_ += is_filled(received_[i], measured_.bytes) ? 0 : 1;
     }
     return flags;
   }
@@ -106,7 +106,7 @@ class sendrecv_messaging {
   lane& lane_;
   const point& measured_;
   std::size_t slots_;
-  buffers in_;
+  buffers received_;
   piece_lists lists_;
   block_buffers blocks_;
   Engine engine_;
@@ -119,14 +119,14 @@ constexpr std::size_t stream_chunk = 64;
 template <class Messaging>
 class conversation {
  public:
-  conversation(lane& on, const point& measured)
-      : lane_{on},
+  conversation(lane& used, const point& measured)
+      : lane_{used},
         measured_{measured},
         window_{measured.kind == kind::latency ? 1
                                                : (measured.window == 0 ? window_for(measured.bytes) : measured.window)},
         slots_{measured.kind == kind::bandwidth && !measured.verify && !measured.blocks.by_loops ? 1 : window_},
-        messaging_{on, measured, slots_},
-        out_{on.device().runtime(), measured.memory, measured.bytes, slots_} {}
+        messaging_{used, measured, slots_},
+        out_{used.device().runtime(), measured.memory, measured.bytes, slots_} {}
 
   lane_result run(double seconds) {
     if (!lane_.begins) {
@@ -184,8 +184,10 @@ class conversation {
 // Active messages as fast as they go. The end is told with their number, as they may overtake one another.
 class stream {
  public:
-  stream(lane& on, const point& measured)
-      : lane_{on}, measured_{measured}, out_{on.device().runtime(), measured.memory, measured.bytes, stream_chunk} {}
+  stream(lane& used, const point& measured)
+      : lane_{used},
+        measured_{measured},
+        out_{used.device().runtime(), measured.memory, measured.bytes, stream_chunk} {}
 
   lane_result run(double seconds) {
     if (!lane_.begins) return answer();
@@ -231,23 +233,23 @@ class stream {
 };
 
 template <class Conversation>
-lane_result warm_and_run(Conversation&& with, const point& measured) {
-  (void)with.run(measured.seconds / 4);
-  return with.run(measured.seconds);
+lane_result warm_and_run(Conversation&& talk, const point& measured) {
+  (void)talk.run(measured.seconds / 4);
+  return talk.run(measured.seconds);
 }
 
 }  // namespace
 
-lane_result measure_messages(lane& on, const point& measured) {
-  if (measured.kind == kind::stream) return warm_and_run(stream{on, measured}, measured);
-  if (measured.operation == operation::am) return warm_and_run(conversation<am_messaging>{on, measured}, measured);
+lane_result measure_messages(lane& used, const point& measured) {
+  if (measured.kind == kind::stream) return warm_and_run(stream{used, measured}, measured);
+  if (measured.operation == operation::am) return warm_and_run(conversation<am_messaging>{used, measured}, measured);
   if (measured.operation == operation::receiver_first) {
-    return warm_and_run(conversation<sendrecv_messaging<first_engine>>{on, measured}, measured);
+    return warm_and_run(conversation<sendrecv_messaging<first_engine>>{used, measured}, measured);
   }
   if (measured.operation == operation::ordered) {
-    return warm_and_run(conversation<sendrecv_messaging<ordered_engine>>{on, measured}, measured);
+    return warm_and_run(conversation<sendrecv_messaging<ordered_engine>>{used, measured}, measured);
   }
-  return warm_and_run(conversation<sendrecv_messaging<common_engine>>{on, measured}, measured);
+  return warm_and_run(conversation<sendrecv_messaging<common_engine>>{used, measured}, measured);
 }
 
 }  // namespace weft::perf

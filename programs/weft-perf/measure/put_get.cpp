@@ -19,15 +19,15 @@ constexpr std::uint64_t last_bit = std::uint64_t{1} << 63;
 
 class one_sided {
  public:
-  one_sided(lane& on, const point& measured)
-      : lane_{on},
+  one_sided(lane& used, const point& measured)
+      : lane_{used},
         measured_{measured},
         window_{measured.kind == kind::put_rate ? (measured.window == 0 ? window_for(measured.bytes) : measured.window)
                                                 : 1},
         slots_{measured.verify || measured.touch ? window_ : 1},
-        local_{on.device().runtime(), measured.memory, measured.bytes, slots_},
-        open_{on.device().runtime(), measured.memory, measured.bytes, slots_} {
-    if (open_.region() == nullptr) registered_.emplace(on.device().runtime(), open_.all());
+        local_{used.device().runtime(), measured.memory, measured.bytes, slots_},
+        open_{used.device().runtime(), measured.memory, measured.bytes, slots_} {
+    if (open_.region() == nullptr) registered_.emplace(used.device().runtime(), open_.all());
     const memory_region& mine = open_.region() != nullptr ? *open_.region() : *registered_;
     if (measured.kind != kind::put_visible) fill(open_[0], 0);
     const remote_buffer exposed = mine.at(open_.offset(0));
@@ -121,9 +121,9 @@ class one_sided {
   // The last word of the buffer is the message; the target looks at its memory, and makes progress now and then for
   // transports that need it.
   lane_result visible(double seconds) {
-    const std::size_t at = measured_.bytes - sizeof(std::uint64_t);
-    const auto word_in = [at](std::span<std::byte> bytes) {
-      return std::atomic_ref{*reinterpret_cast<std::uint64_t*>(bytes.data() + at)};
+    const std::size_t offset = measured_.bytes - sizeof(std::uint64_t);
+    const auto word_in = [offset](std::span<std::byte> bytes) {
+      return std::atomic_ref{*reinterpret_cast<std::uint64_t*>(bytes.data() + offset)};
     };
     const auto send = [&](std::uint64_t word) {
       lane_.settle();
@@ -177,13 +177,13 @@ class one_sided {
 
 }  // namespace
 
-lane_result measure_put_get(lane& on, const point& measured) {
+lane_result measure_put_get(lane& used, const point& measured) {
   if (measured.kind == kind::put_visible && (measured.bytes < 8 || measured.bytes % 8 != 0)) {
     throw error{errc::invalid_argument,
                 "what becomes visible at the target is looked at word by word: take a multiple "
                 "of 8 bytes"};
   }
-  one_sided both{on, measured};
+  one_sided both{used, measured};
   (void)both.run(measured.seconds / 4);
   const lane_result out = both.run(measured.seconds);
   both.end();

@@ -18,7 +18,7 @@ constexpr double part_aimed_at = 0.7;
 // One type and operation.
 struct measured_reduction {
   std::string name;
-  reduction how;
+  reduction op;
   reducing_loop loop;
   void (*fill)(void* bytes, std::size_t count);
 };
@@ -47,16 +47,16 @@ std::vector<measured_reduction> all_reductions() {
 // Two arrays, and how fast elements of them are combined.
 class arrays {
  public:
-  arrays(const measured_reduction& of, std::size_t bytes)
-      : of_{of}, count_{bytes / of.how.element_bytes}, in_(bytes + 64), inout_(bytes + 64) {
-    of.fill(aligned(in_), count_);
-    of.fill(aligned(inout_), count_);
+  arrays(const measured_reduction& measured, std::size_t bytes)
+      : measured_{measured}, count_{bytes / measured.op.element_bytes}, input_(bytes + 64), inout_(bytes + 64) {
+    measured.fill(aligned(input_), count_);
+    measured.fill(aligned(inout_), count_);
   }
   double by_reduction(double seconds) {
-    return rate(seconds, [&] { of_.how.combine(aligned(in_), aligned(inout_), count_, of_.how.context); });
+    return rate(seconds, [&] { measured_.op.combine(aligned(input_), aligned(inout_), count_, measured_.op.context); });
   }
   double by_loop(double seconds) {
-    return rate(seconds, [&] { of_.loop(aligned(in_), aligned(inout_), count_); });
+    return rate(seconds, [&] { measured_.loop(aligned(input_), aligned(inout_), count_); });
   }
 
  private:
@@ -65,7 +65,7 @@ class arrays {
   }
   template <class Combine>
   double rate(double seconds, const Combine& combine) const {
-    const std::size_t times = std::max<std::size_t>(1, 64 * kib / (count_ * of_.how.element_bytes));
+    const std::size_t times = std::max<std::size_t>(1, 64 * kib / (count_ * measured_.op.element_bytes));
     return bursts_of(seconds,
                      [&] {
                        for (std::size_t i = 0; i < times; ++i) combine();
@@ -74,17 +74,17 @@ class arrays {
         .rate();
   }
 
-  const measured_reduction& of_;
+  const measured_reduction& measured_;
   std::size_t count_;
-  std::vector<std::byte> in_;
+  std::vector<std::byte> input_;
   std::vector<std::byte> inout_;
 };
 
-figure figure_of(const measured_reduction& of, std::size_t bytes, const std::vector<double>& mine,
+figure figure_of(const measured_reduction& measured, std::size_t bytes, const std::vector<double>& mine,
                  const std::vector<double>& loops) {
   figure out;
   out.claim = "reductions";
-  out.detail = of.name;
+  out.detail = measured.name;
   out.unit = "op/s";
   out.conditions.label = "unknown";
   out.conditions.pinning = pinning_of_thread();
@@ -109,7 +109,7 @@ void run_reductions(const options& chosen) {
       chosen.sizes.empty() ? std::vector<std::size_t>{512, 4 * kib, 256 * kib} : chosen.sizes;
   for (const measured_reduction& each : all_reductions()) {
     for (const std::size_t bytes : sizes) {
-      if (bytes < each.how.element_bytes) continue;
+      if (bytes < each.op.element_bytes) continue;
       arrays both{each, bytes};
       std::vector<double> mine, loops;
       for (std::uint32_t i = 0; i < rounds; ++i) {

@@ -126,8 +126,8 @@ double team::handover() {
   return between_partners([](exchange_side& side) { return side.measure_handover(); });
 }
 
-double team::exchange_ns(exchange by) {
-  return between_partners([by](exchange_side& side) { return side.measure(by); });
+double team::exchange_ns(exchange exchanged) {
+  return between_partners([exchanged](exchange_side& side) { return side.measure(exchanged); });
 }
 
 }  // namespace weft::perf

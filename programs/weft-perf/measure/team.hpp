@@ -47,7 +47,7 @@ class team {
   /// ranks. Collective.
   [[nodiscard]] double handover();
   /// The limit of what rank 0 and its partner say to each other, as `handover`. Collective.
-  [[nodiscard]] double exchange_ns(exchange by);
+  [[nodiscard]] double exchange_ns(exchange exchanged);
 
  private:
   void send(std::uint32_t to, std::span<const std::byte> bytes);

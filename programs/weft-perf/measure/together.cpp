@@ -103,9 +103,9 @@ class groups_of_threads {
   }
 
  private:
-  static void run_or_exit(collective_calls& of, std::uint64_t count) {
+  static void run_or_exit(collective_calls& calls, std::uint64_t count) {
     try {
-      for (std::uint64_t i = 0; i < count; ++i) of.once(i);
+      for (std::uint64_t i = 0; i < count; ++i) calls.once(i);
     } catch (const std::exception& problem) {
       // The other ranks wait for this one: the launcher ends the job.
       fmt::print(stderr, "weft-perf: {}\n", problem.what());

@@ -18,25 +18,26 @@ using json = nlohmann::ordered_json;
 // Five digits are more than a noisy machine gives.
 double rounded(double value) { return value == 0 ? 0 : std::stod(fmt::format("{:.5g}", value)); }
 
-json to_object(const summary& of) {
-  return {{"median", rounded(of.median)}, {"q1", rounded(of.q1)},   {"q3", rounded(of.q3)},
-          {"min", rounded(of.min)},       {"max", rounded(of.max)}, {"rounds", of.rounds}};
+json to_object(const summary& values) {
+  return {{"median", rounded(values.median)}, {"q1", rounded(values.q1)},   {"q3", rounded(values.q3)},
+          {"min", rounded(values.min)},       {"max", rounded(values.max)}, {"rounds", values.rounds}};
 }
 
-json peer_object(const figure& of, const std::string& name) {
-  const peer_result& peer = of.peers.at(name);
+json peer_object(const figure& row, const std::string& name) {
+  const peer_result& peer = row.peers.at(name);
   json out = to_object(peer);
-  if (of.threads > 1 && peer.slowest_to_median) out["least_share"] = rounded(*peer.slowest_to_median);
+  if (row.threads > 1 && peer.slowest_to_median) out["least_share"] = rounded(*peer.slowest_to_median);
   return out;
 }
 
 // `  paired 1.31 (aim 1.2)  1.9 messages (aim 2)`
-std::string text_of(const goal& of) {
+std::string text_of(const goal& aims) {
   const auto aim = [](double wanted) { return wanted > 0 ? fmt::format(" (aim {:.3g})", wanted) : std::string{}; };
   std::string out;
-  if (of.paired.rounds != 0) out += fmt::format("  paired {:.2f}{}", of.paired.median, aim(of.ratio));
-  if (of.taken.rounds != 0) out += fmt::format("  {:.2f} times {}{}", of.taken.median, of.beside, aim(of.times));
-  if (of.in_messages > 0) out += fmt::format("  {:.2f} messages{}", of.in_messages, aim(of.messages));
+  if (aims.paired.rounds != 0) out += fmt::format("  paired {:.2f}{}", aims.paired.median, aim(aims.ratio));
+  if (aims.taken.rounds != 0)
+    out += fmt::format("  {:.2f} times {}{}", aims.taken.median, aims.beside, aim(aims.times));
+  if (aims.in_messages > 0) out += fmt::format("  {:.2f} messages{}", aims.in_messages, aim(aims.messages));
   return out;
 }
 
@@ -99,55 +100,55 @@ std::string figure::wrong_limit() const {
                      readable(limit.best.value_or(0), unit), readable(weft.median, unit));
 }
 
-std::string to_json(const figure& of) {
-  const std::string best = of.best_peer();
-  json out{{"claim", of.claim}};
-  if (!of.detail.empty()) out["what"] = of.detail;
-  out["unit"] = of.unit;
-  out["bytes"] = of.bytes;
-  out["threads"] = of.threads;
-  out["window"] = of.window;
-  if (!of.mode.empty()) out["mode"] = of.mode;
-  if (!of.conditions.provider.empty()) out["provider"] = of.conditions.provider;
-  for (const auto& [name, value] : of.settings) out[name] = value;
-  out["label"] = of.conditions.label;
-  out["weft"] = to_object(of.weft);
-  out["least_share"] = rounded(of.weft.slowest_to_median);
-  out["counts"] = of.counts();
-  if (of.weft.is_verified) out["verified"] = true;
-  out["peer"] = best.empty() ? json(nullptr) : peer_object(of, best);
+std::string to_json(const figure& row) {
+  const std::string best = row.best_peer();
+  json out{{"claim", row.claim}};
+  if (!row.detail.empty()) out["what"] = row.detail;
+  out["unit"] = row.unit;
+  out["bytes"] = row.bytes;
+  out["threads"] = row.threads;
+  out["window"] = row.window;
+  if (!row.mode.empty()) out["mode"] = row.mode;
+  if (!row.conditions.provider.empty()) out["provider"] = row.conditions.provider;
+  for (const auto& [name, value] : row.settings) out[name] = value;
+  out["label"] = row.conditions.label;
+  out["weft"] = to_object(row.weft);
+  out["least_share"] = rounded(row.weft.slowest_to_median);
+  out["counts"] = row.counts();
+  if (row.weft.is_verified) out["verified"] = true;
+  out["peer"] = best.empty() ? json(nullptr) : peer_object(row, best);
   out["best_peer"] = best.empty() ? json(nullptr) : json(best);
-  out["ratio"] = or_null(of.ratio());
-  if (of.aim.paired.rounds != 0) out["paired_ratio"] = to_object(of.aim.paired);
-  if (of.aim.in_messages > 0) out["messages"] = rounded(of.aim.in_messages);
-  if (of.aim.taken.rounds != 0) {
-    out["beside"] = of.aim.beside;
-    out["times"] = to_object(of.aim.taken);
+  out["ratio"] = or_null(row.ratio());
+  if (row.aim.paired.rounds != 0) out["paired_ratio"] = to_object(row.aim.paired);
+  if (row.aim.in_messages > 0) out["messages"] = rounded(row.aim.in_messages);
+  if (row.aim.taken.rounds != 0) {
+    out["beside"] = row.aim.beside;
+    out["times"] = to_object(row.aim.taken);
   }
-  if (of.aim.times > 0) out["times_aim"] = of.aim.times;
-  if (of.aim.ratio > 0) out["aim"] = of.aim.ratio;
-  if (of.aim.messages > 0) out["messages_aim"] = of.aim.messages;
-  if (of.aim.ratio > 0 || of.aim.messages > 0 || of.aim.times > 0) out["meets_aim"] = of.meets_aim();
+  if (row.aim.times > 0) out["times_aim"] = row.aim.times;
+  if (row.aim.ratio > 0) out["aim"] = row.aim.ratio;
+  if (row.aim.messages > 0) out["messages_aim"] = row.aim.messages;
+  if (row.aim.ratio > 0 || row.aim.messages > 0 || row.aim.times > 0) out["meets_aim"] = row.meets_aim();
   out["peers"] = json::object();
-  for (const auto& [name, values] : of.peers) out["peers"][name] = peer_object(of, name);
-  if (const auto uneven = of.uneven_peers(); !uneven.empty()) out["uneven_peers"] = uneven;
-  if (!of.absent.empty()) out["absent"] = of.absent;
-  if (of.conditions.handover.median > 0) out["handover_ns"] = rounded(of.conditions.handover.median);
-  out["path"] = of.weft.paths.are_known() ? json(name_of(of.weft.paths.main())) : json(nullptr);
+  for (const auto& [name, values] : row.peers) out["peers"][name] = peer_object(row, name);
+  if (const auto uneven = row.uneven_peers(); !uneven.empty()) out["uneven_peers"] = uneven;
+  if (!row.absent.empty()) out["absent"] = row.absent;
+  if (row.conditions.handover.median > 0) out["handover_ns"] = rounded(row.conditions.handover.median);
+  out["path"] = row.weft.paths.are_known() ? json(name_of(row.weft.paths.main())) : json(nullptr);
   out["paths"] = json::object();
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto each = static_cast<path>(i);
-    if (of.weft.paths.of(each) >= 0.001) out["paths"][name_of(each)] = rounded(of.weft.paths.of(each));
+    if (row.weft.paths.fraction(each) >= 0.001) out["paths"][name_of(each)] = rounded(row.weft.paths.fraction(each));
   }
-  out["limit"] = or_null(of.limit.best);
-  out["limit_name"] = of.limit.name.empty() ? json(nullptr) : json(of.limit.name);
-  out["limit_spread"] = of.limit.best ? json(rounded(of.limit.spread)) : json(nullptr);
-  out["limit_is_wrong"] = of.is_limit_wrong();
-  out["fraction"] = or_null(of.fraction());
+  out["limit"] = or_null(row.limit.best);
+  out["limit_name"] = row.limit.name.empty() ? json(nullptr) : json(row.limit.name);
+  out["limit_spread"] = row.limit.best ? json(rounded(row.limit.spread)) : json(nullptr);
+  out["limit_is_wrong"] = row.is_limit_wrong();
+  out["fraction"] = or_null(row.fraction());
   out["commit"] = build_commit();
   out["flags"] = build_flags();
   out["host"] = host();
-  out["pinning"] = of.conditions.pinning;
+  out["pinning"] = row.conditions.pinning;
   return out.dump();
 }
 
@@ -173,36 +174,36 @@ std::string table_heading(bool with_peers) {
   return out;
 }
 
-std::string table_row(const figure& of, bool with_peers) {
-  const std::string name = of.detail.empty() ? of.claim : fmt::format("{} {}", of.claim, of.detail);
-  const std::string spread = fmt::format("{} .. {}", readable(of.weft.q1, of.unit), readable(of.weft.q3, of.unit));
-  const auto fraction = of.fraction();
-  std::string out =
-      fmt::format("{:<31} {:>8} {:>7} {:>6} {:<7} {:>14} {:>32} {:>6}", name,
-                  of.bytes == 0 ? "" : readable_size(of.bytes), of.threads, of.window, of.conditions.label,
-                  readable(of.weft.median, of.unit), spread, fraction ? fmt::format("{:.0f} %", *fraction * 100) : "");
+std::string table_row(const figure& row, bool with_peers) {
+  const std::string name = row.detail.empty() ? row.claim : fmt::format("{} {}", row.claim, row.detail);
+  const std::string spread = fmt::format("{} .. {}", readable(row.weft.q1, row.unit), readable(row.weft.q3, row.unit));
+  const auto fraction = row.fraction();
+  std::string out = fmt::format("{:<31} {:>8} {:>7} {:>6} {:<7} {:>14} {:>32} {:>6}", name,
+                                row.bytes == 0 ? "" : readable_size(row.bytes), row.threads, row.window,
+                                row.conditions.label, readable(row.weft.median, row.unit), spread,
+                                fraction ? fmt::format("{:.0f} %", *fraction * 100) : "");
   if (with_peers) {
-    const std::string best = of.best_peer();
-    const auto ahead = of.ratio();
-    out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(of.peers.at(best).median, of.unit),
+    const std::string best = row.best_peer();
+    const auto ahead = row.ratio();
+    out += fmt::format(" {:>14} {:>6}  {}", best.empty() ? "-" : readable(row.peers.at(best).median, row.unit),
                        ahead ? fmt::format("{:.2f}", *ahead) : "-", best.empty() ? "no peer here" : best);
-    if (const auto uneven = of.uneven_peers(); !uneven.empty())
+    if (const auto uneven = row.uneven_peers(); !uneven.empty())
       out += fmt::format("  (uneven threads: {})", fmt::join(uneven, "; "));
   }
-  if (of.claim == "limit" && of.limit.best) out += fmt::format("  best {}", readable(*of.limit.best, of.unit));
+  if (row.claim == "limit" && row.limit.best) out += fmt::format("  best {}", readable(*row.limit.best, row.unit));
   // Of what is bounded by what two cores can say to each other, the ratio says how much is Weft's own.
-  else if (of.limit.best && *of.limit.best > 0 && !of.more_is_better)
-    out += fmt::format("  {:.2f} times {}", of.weft.median / *of.limit.best, of.limit.name);
-  if (of.is_limit_wrong()) out += fmt::format("  wrong limit: {}", of.limit.name);
-  if (of.weft.paths.are_known()) out += fmt::format("  by {}", of.weft.paths.text());
+  else if (row.limit.best && *row.limit.best > 0 && !row.more_is_better)
+    out += fmt::format("  {:.2f} times {}", row.weft.median / *row.limit.best, row.limit.name);
+  if (row.is_limit_wrong()) out += fmt::format("  wrong limit: {}", row.limit.name);
+  if (row.weft.paths.are_known()) out += fmt::format("  by {}", row.weft.paths.text());
   // A median hides that a program may fare in two ways.
-  if (of.claim.starts_with("plain_"))
-    out += fmt::format("  worst {}", readable(of.more_is_better ? of.weft.min : of.weft.max, of.unit));
-  for (const auto& [word, value] : of.settings) out += fmt::format("  {} {}", word, value);
-  out += text_of(of.aim);
-  if (!of.meets_aim()) out += "  (misses its aim)";
-  if (!of.counts())
-    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", of.weft.slowest_to_median * 100);
+  if (row.claim.starts_with("plain_"))
+    out += fmt::format("  worst {}", readable(row.more_is_better ? row.weft.min : row.weft.max, row.unit));
+  for (const auto& [word, value] : row.settings) out += fmt::format("  {} {}", word, value);
+  out += text_of(row.aim);
+  if (!row.meets_aim()) out += "  (misses its aim)";
+  if (!row.counts())
+    out += fmt::format("  (does not count: a thread moved {:.0f} % of the median)", row.weft.slowest_to_median * 100);
   return out;
 }
 
@@ -215,10 +216,10 @@ void printer::name_wrong_limits() const {
   for (const std::string& each : wrong_limits_) fmt::print(stderr, "weft-perf: {}\n", each);
 }
 
-void printer::print(const figure& of) {
-  if (of.is_limit_wrong()) wrong_limits_.push_back(of.wrong_limit());
+void printer::print(const figure& row) {
+  if (row.is_limit_wrong()) wrong_limits_.push_back(row.wrong_limit());
   if (!json_ && !std::exchange(begun_, true)) fmt::print("{}\n", table_heading(with_peers_));
-  fmt::print("{}\n", json_ ? to_json(of) : table_row(of, with_peers_));
+  fmt::print("{}\n", json_ ? to_json(row) : table_row(row, with_peers_));
   std::fflush(stdout);
 }
 

@@ -100,17 +100,17 @@ struct figure {
   [[nodiscard]] std::optional<double> fraction() const;
 };
 
-[[nodiscard]] std::string to_json(const figure& of);
+[[nodiscard]] std::string to_json(const figure& row);
 
 /// For people: a heading and a line for each figure.
 [[nodiscard]] std::string table_heading(bool with_peers);
-[[nodiscard]] std::string table_row(const figure& of, bool with_peers);
+[[nodiscard]] std::string table_row(const figure& row, bool with_peers);
 
 /// Prints a figure as it comes; the heading before the first.
 class printer {
  public:
   printer(bool json, bool with_peers) noexcept : json_{json}, with_peers_{with_peers} {}
-  void print(const figure& of);
+  void print(const figure& row);
   /// Says which peers are not installed.
   void name_absent(const std::vector<std::string>& names);
   /// Says on standard error which of the printed figures had a limit that is none, a line each.

@@ -93,9 +93,9 @@ void use_processors(const given_processors& all) {
 bool pin_thread(std::uint32_t index) {
   const hwloc_obj_t core = hwloc_get_obj_by_type(topology(), HWLOC_OBJ_CORE, index % core_count());
   if (core == nullptr) return false;
-  const bitmap one{hwloc_bitmap_dup(core->cpuset)};
-  hwloc_bitmap_singlify(one.get());
-  return hwloc_set_cpubind(topology(), one.get(), HWLOC_CPUBIND_THREAD) == 0;
+  const bitmap core_set{hwloc_bitmap_dup(core->cpuset)};
+  hwloc_bitmap_singlify(core_set.get());
+  return hwloc_set_cpubind(topology(), core_set.get(), HWLOC_CPUBIND_THREAD) == 0;
 }
 
 pinned_here::pinned_here(std::uint32_t core) : before_{hwloc_bitmap_alloc()} {

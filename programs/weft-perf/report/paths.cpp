@@ -21,23 +21,23 @@ constexpr std::size_t over_fabric = 10;
 
 constexpr std::array counted_paths{path::packet, path::many_packets, path::cross_memory, path::cross_memory_shared};
 
-void put_paths(double* at, const path_counters& by) noexcept {
-  for (const auto& each : {by.one_packet, by.many_packets, by.copied, by.copied_by_both}) {
-    *at++ = static_cast<double>(each.bytes);
+void put_paths(double* to, const path_counters& paths) noexcept {
+  for (const auto& each : {paths.one_packet, paths.many_packets, paths.copied, paths.copied_by_both}) {
+    *to++ = static_cast<double>(each.bytes);
   }
 }
 
-std::array<path, path_count> most_first(const path_mix& of) {
+std::array<path, path_count> most_first(const path_mix& mix) {
   std::array<path, path_count> out;
   for (std::size_t i = 0; i < path_count; ++i) out[i] = static_cast<path>(i);
-  std::stable_sort(out.begin(), out.end(), [&](path a, path b) { return of.of(a) > of.of(b); });
+  std::stable_sort(out.begin(), out.end(), [&](path a, path b) { return mix.fraction(a) > mix.fraction(b); });
   return out;
 }
 
 }  // namespace
 
-const char* name_of(path by) noexcept {
-  switch (by) {
+const char* name_of(path taken) noexcept {
+  switch (taken) {
     case path::cell: return "cell";
     case path::packet: return "packet";
     case path::many_packets: return "many packets";
@@ -101,7 +101,8 @@ std::string path_mix::text() const {
   for (const path each : most_first(*this)) {
     if (!counts(each)) continue;
     if (is_one) return name_of(each);
-    fmt::format_to(std::back_inserter(out), "{}{} {:.0f} %", out.empty() ? "" : ", ", name_of(each), of(each) * 100);
+    fmt::format_to(std::back_inserter(out), "{}{} {:.0f} %", out.empty() ? "" : ", ", name_of(each),
+                   fraction(each) * 100);
   }
   return out;
 }
@@ -109,8 +110,8 @@ std::string path_mix::text() const {
 std::string path_mix::wire_text() const {
   std::string out;
   for (const path each : most_first(*this)) {
-    if (of(each) <= 0) break;
-    fmt::format_to(std::back_inserter(out), "{}{}={:.4g}", out.empty() ? "" : ",", name_of(each), of(each));
+    if (fraction(each) <= 0) break;
+    fmt::format_to(std::back_inserter(out), "{}{}={:.4g}", out.empty() ? "" : ",", name_of(each), fraction(each));
   }
   return out;
 }

@@ -22,7 +22,7 @@ enum class path : std::uint8_t {
 };
 inline constexpr std::size_t path_count = static_cast<std::size_t>(path::libfabric) + 1;
 
-[[nodiscard]] const char* name_of(path by) noexcept;
+[[nodiscard]] const char* name_of(path taken) noexcept;
 
 /// The bytes that the devices of one rank, or of several, have counted.
 class traffic {
@@ -49,11 +49,11 @@ class path_mix {
   /// `by_all`: of all ranks that took part, as one counts bytes that another one posted.
   explicit path_mix(const traffic& by_all) noexcept;
 
-  [[nodiscard]] double of(path by) const noexcept { return fractions_[static_cast<std::size_t>(by)]; }
-  void set(path by, double fraction) noexcept { fractions_[static_cast<std::size_t>(by)] = fraction; }
+  [[nodiscard]] double fraction(path taken) const noexcept { return fractions_[static_cast<std::size_t>(taken)]; }
+  void set(path taken, double fraction) noexcept { fractions_[static_cast<std::size_t>(taken)] = fraction; }
   [[nodiscard]] bool are_known() const noexcept;
   /// A path that counts has a twentieth of the bytes: setting up a measurement and answering windows takes a few.
-  [[nodiscard]] bool counts(path by) const noexcept { return of(by) >= 0.05; }
+  [[nodiscard]] bool counts(path taken) const noexcept { return fraction(taken) >= 0.05; }
   /// The path of most bytes, if they are known.
   [[nodiscard]] path main() const noexcept;
 

@@ -35,14 +35,14 @@ strided parse_blocks(const std::string& text) {
   for (std::string& each : word) std::getline(words, each, '-');
   return {.block_bytes = std::stoull(word[1]),
           .stride_bytes = std::stoull(word[2]),
-          .at = named(all_ends, word[3]),
+          .packed_ends = named(all_ends, word[3]),
           .by_loops = word[4] == "loops"};
 }
 
 }  // namespace
 
-const char* name_of(strided::ends at) noexcept {
-  switch (at) {
+const char* name_of(strided::ends which) noexcept {
+  switch (which) {
     case strided::ends::both: return "both";
     case strided::ends::sender: return "sender";
     case strided::ends::receiver: return "receiver";
@@ -52,7 +52,8 @@ const char* name_of(strided::ends at) noexcept {
 
 std::string strided::text() const {
   return fmt::format("{} B of {} B{}{}", block_bytes, stride_bytes,
-                     at == ends::both ? "" : fmt::format(" at the {}", name_of(at)), by_loops ? ", by loops" : "");
+                     packed_ends == ends::both ? "" : fmt::format(" at the {}", name_of(packed_ends)),
+                     by_loops ? ", by loops" : "");
 }
 
 const char* name_of(kind metric) noexcept {
@@ -77,8 +78,8 @@ const char* name_of(kind metric) noexcept {
   return "unknown";
 }
 
-const char* name_of(operation how) noexcept {
-  switch (how) {
+const char* name_of(operation which) noexcept {
+  switch (which) {
     case operation::am: return "am";
     case operation::sendrecv: return "sendrecv";
     case operation::receiver_first: return "receiver-first";
@@ -87,8 +88,8 @@ const char* name_of(operation how) noexcept {
   return "unknown";
 }
 
-const char* name_of(mode how) noexcept {
-  switch (how) {
+const char* name_of(mode which) noexcept {
+  switch (which) {
     case mode::processes: return "processes";
     case mode::threads_dedicated: return "threads-dedicated";
     case mode::threads_shared: return "threads-shared";
@@ -132,7 +133,7 @@ std::string point::text() const {
   const std::string of_blocks = blocks.block_bytes == 0
                                     ? ""
                                     : fmt::format(":blocks-{}-{}-{}-{}", blocks.block_bytes, blocks.stride_bytes,
-                                                  name_of(blocks.at), blocks.by_loops ? "loops" : "layout");
+                                                  name_of(blocks.packed_ends), blocks.by_loops ? "loops" : "layout");
   return fmt::format("{}:{}:{}:{}:{:g}:{}:{}:{}{}{}{}", name_of(kind), bytes, threads, window, seconds * 1000,
                      name_of(operation), name_of(mode), name_of(memory), uses_defaults ? ":plain" : "", of_blocks,
                      group.algorithm.empty() ? "" : ":by-" + group.algorithm);

@@ -38,18 +38,18 @@ struct strided {
 
   std::size_t block_bytes = 0;  ///< 0: side by side
   std::size_t stride_bytes = 0;
-  ends at = ends::both;
+  ends packed_ends = ends::both;
   bool by_loops = false;  ///< without a layout: the program copies between the blocks and a buffer
 
   /// `8 B of 16 B`; ends and `by loops` are named where they are not as usual.
   [[nodiscard]] std::string text() const;
 };
 
-[[nodiscard]] const char* name_of(strided::ends at) noexcept;
+[[nodiscard]] const char* name_of(strided::ends which) noexcept;
 [[nodiscard]] const char* name_of(kind metric) noexcept;
-[[nodiscard]] const char* name_of(operation how) noexcept;
-[[nodiscard]] const char* name_of(mode how) noexcept;
-[[nodiscard]] const char* name_of(memory where) noexcept;
+[[nodiscard]] const char* name_of(operation which) noexcept;
+[[nodiscard]] const char* name_of(mode which) noexcept;
+[[nodiscard]] const char* name_of(memory which) noexcept;
 
 /// The ranks that take part together.
 struct group_of_ranks {

@@ -66,7 +66,7 @@ path_mix labelled::paths() const {
   for (std::size_t i = 0; i < path_count; ++i) {
     const auto which = static_cast<path>(i);
     double sum = 0;
-    for (const sample& each : rounds) sum += each.paths.of(which);
+    for (const sample& each : rounds) sum += each.paths.fraction(which);
     out.set(which, rounds.empty() ? 0 : sum / static_cast<double>(rounds.size()));
   }
   return out;

@@ -43,7 +43,7 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   weft::device_counters receiver;
   sender.posts.active_messages = {100, 500};
   sender.posts.sends = {10, 500};
-  EXPECT_EQ(path_mix{traffic(sender, 0)}.of(path::cell), 1);
+  EXPECT_EQ(path_mix{traffic(sender, 0)}.fraction(path::cell), 1);
   sender.message_paths.one_packet = {4, 300};
   sender.message_paths.many_packets = {1, 100};
   receiver.message_paths.copied = {1, 200};
@@ -51,11 +51,11 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   traffic all{sender, 0};
   all += traffic{receiver, 0};
   const path_mix by{all};
-  EXPECT_DOUBLE_EQ(by.of(path::cell), 0.25);
-  EXPECT_DOUBLE_EQ(by.of(path::packet), 0.3);
-  EXPECT_DOUBLE_EQ(by.of(path::many_packets), 0.1);
-  EXPECT_DOUBLE_EQ(by.of(path::cross_memory), 0.2);
-  EXPECT_DOUBLE_EQ(by.of(path::cross_memory_shared), 0.15);
+  EXPECT_DOUBLE_EQ(by.fraction(path::cell), 0.25);
+  EXPECT_DOUBLE_EQ(by.fraction(path::packet), 0.3);
+  EXPECT_DOUBLE_EQ(by.fraction(path::many_packets), 0.1);
+  EXPECT_DOUBLE_EQ(by.fraction(path::cross_memory), 0.2);
+  EXPECT_DOUBLE_EQ(by.fraction(path::cross_memory_shared), 0.15);
   EXPECT_EQ(by.main(), path::packet);
 
   weft::device_counters putting;
@@ -63,8 +63,8 @@ TEST(PerfPaths, what_is_not_counted_went_inline_or_into_mapped_memory) {
   putting.posts.gets = {10, 200};
   putting.transfer_paths.copied = {1, 400};
   const path_mix of_puts{traffic(putting, 0)};
-  EXPECT_DOUBLE_EQ(of_puts.of(path::mapped_memory), 0.6);
-  EXPECT_DOUBLE_EQ(of_puts.of(path::cross_memory), 0.4);
+  EXPECT_DOUBLE_EQ(of_puts.fraction(path::mapped_memory), 0.6);
+  EXPECT_DOUBLE_EQ(of_puts.fraction(path::cross_memory), 0.4);
   EXPECT_FALSE(path_mix{traffic{}}.are_known());
 }
 
@@ -76,7 +76,7 @@ TEST(PerfPaths, only_what_was_counted_between_before_and_after_is_told) {
   counted.posts.sends = {20, 1080};
   traffic between{counted, 0};
   between -= before;
-  EXPECT_EQ(path_mix{between}.of(path::cell), 1);
+  EXPECT_EQ(path_mix{between}.fraction(path::cell), 1);
 }
 
 TEST(PerfPaths, bytes_over_a_fabric_are_told_by_the_runtime) {
@@ -97,8 +97,8 @@ TEST(PerfPaths, ranks_tell_them_behind_their_samples_and_peers_tell_none) {
   const path_mix by = paths_of({{path::cross_memory, 0.25}, {path::mapped_memory, 0.75}});
   const auto read = parse_samples("sample 0 5 60 61 1 limit=4.5 " + by.wire_text() + "\nsample 1 6 60 60 1\n", 2);
   ASSERT_TRUE(read[0] && read[1]);
-  EXPECT_DOUBLE_EQ(read[0]->paths.of(path::cross_memory), 0.25);
-  EXPECT_DOUBLE_EQ(read[0]->paths.of(path::mapped_memory), 0.75);
+  EXPECT_DOUBLE_EQ(read[0]->paths.fraction(path::cross_memory), 0.25);
+  EXPECT_DOUBLE_EQ(read[0]->paths.fraction(path::mapped_memory), 0.75);
   EXPECT_FALSE(read[1]->paths.are_known());
   EXPECT_EQ(read[1]->value, 6);
   EXPECT_EQ(read[0]->limit_ns, 4.5);
@@ -112,7 +112,7 @@ TEST(PerfPaths, a_figure_has_the_mean_of_its_rounds) {
   other.paths = paths_of({{path::cross_memory_shared, 1}});
   const auto figures = compared({{"Weft", {one, other, one, one}}}, {}, bounds);
   ASSERT_EQ(figures.size(), 1U);
-  EXPECT_DOUBLE_EQ(figures[0].weft.paths.of(path::cross_memory), 0.75);
+  EXPECT_DOUBLE_EQ(figures[0].weft.paths.fraction(path::cross_memory), 0.75);
   const std::string line = to_json(figures[0]);
   EXPECT_NE(line.find(R"("path":"cross-memory copy","paths":{"cross-memory copy":0.75)"), std::string::npos) << line;
   EXPECT_NE(table_row(figures[0], false).find("by cross-memory copy 75 %"), std::string::npos);
