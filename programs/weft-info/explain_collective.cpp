@@ -55,10 +55,10 @@ std::string list_of(const std::set<std::uint32_t>& ranks) {
 // The lines of an explanation behind the first, which has the number of bytes, moved in.
 std::string moved_in(const std::string& text) {
   std::string out;
-  for (std::size_t at = text.find('\n') + 1; at < text.size();) {
-    const std::size_t end = text.find('\n', at) + 1;
-    out += "  " + text.substr(at, end - at);
-    at = end;
+  for (std::size_t begin = text.find('\n') + 1; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin) + 1;
+    out += "  " + text.substr(begin, end - begin);
+    begin = end;
   }
   return out;
 }
@@ -76,7 +76,7 @@ std::string routes_of(const runtime& rt, const coll::schedule& steps) {
     const std::uint64_t bytes = each.action == coll::action::send ? each.from.bytes : each.into.bytes;
     const std::string lines = moved_in(rt.explain(each.peer, static_cast<std::size_t>(bytes)));
     const std::size_t transport = lines.find("  transport ");
-    const auto line_at = [&](std::size_t at) { return lines.substr(at, lines.find('\n', at) - at); };
+    const auto line_at = [&](std::size_t begin) { return lines.substr(begin, lines.find('\n', begin) - begin); };
     alike& route = routes[line_at(0) + (transport == lines.npos ? "" : line_at(transport))];
     if (route.count++ == 0) route.lines = lines;
     route.bytes.insert(bytes);

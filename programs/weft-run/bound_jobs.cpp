@@ -122,8 +122,8 @@ std::vector<descriptor> announce_binding(hwloc_const_bitmap_t processors) {
 bool find_bound_jobs(hwloc_bitmap_t taken) {
   std::ifstream sockets{"/proc/net/unix"};
   for (std::string line; std::getline(sockets, line);) {
-    const std::size_t at = line.find('@');
-    if (at != std::string::npos && !add_announced(std::string_view{line}.substr(at + 1), taken)) return false;
+    const std::size_t sign = line.find('@');
+    if (sign != std::string::npos && !add_announced(std::string_view{line}.substr(sign + 1), taken)) return false;
   }
   return true;
 }

@@ -32,9 +32,9 @@ class failures {
     ranks_[rank].has_ended = true;
   }
   /// The rank has ended, and not with 0.
-  void add(const failure& one) {
-    note_end(one.rank);
-    waiting_.push_back(one);
+  void add(const failure& added) {
+    note_end(added.rank);
+    waiting_.push_back(added);
   }
 
   /// Of the failures added since the last one was taken, that of the rank that left first. Nothing for a moment, until

@@ -47,8 +47,8 @@ std::vector<std::string_view> words_of(std::string_view text, std::string_view s
   }
 }
 
-bool is_same_name(std::string_view one, std::string_view other) {
-  return one.size() == other.size() && ::strncasecmp(one.data(), other.data(), one.size()) == 0;
+bool is_same_name(std::string_view name, std::string_view other) {
+  return name.size() == other.size() && ::strncasecmp(name.data(), other.data(), name.size()) == 0;
 }
 
 std::string without_brackets(const std::string& text) {

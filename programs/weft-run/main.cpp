@@ -53,9 +53,9 @@ bool check_settings(const weft::run::options& chosen) {
   std::set<std::string> foreign;
   for (const weft::run::program& each : chosen.programs) {
     std::vector<std::string> added = chosen.environment;
-    std::erase_if(added, [&](const std::string& one) {
+    std::erase_if(added, [&](const std::string& name) {
       return std::ranges::any_of(each.environment,
-                                 [&](const std::string& other) { return name_of(one) == name_of(other); });
+                                 [&](const std::string& other) { return name_of(name) == name_of(other); });
     });
     added.insert(added.end(), each.environment.begin(), each.environment.end());
     const weft::base::settings settings = settings_of_ranks(added);

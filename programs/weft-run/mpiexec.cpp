@@ -57,18 +57,18 @@ class reader {
  private:
   // Up to `:`, which separates programs.
   void read_program() {
-    program one;
-    while (!left_.empty() && left_.front()[0] == '-') read_option(one);
-    while (!left_.empty() && left_.front() != std::string_view{":"}) one.command.push_back(known_.next("a program"));
-    if (one.command.empty()) throw refusal{"which program is to be started?"};
+    program next;
+    while (!left_.empty() && left_.front()[0] == '-') read_option(next);
+    while (!left_.empty() && left_.front() != std::string_view{":"}) next.command.push_back(known_.next("a program"));
+    if (next.command.empty()) throw refusal{"which program is to be started?"};
     if (!left_.empty()) {
       left_ = left_.subspan(1);
       if (left_.empty()) throw refusal{"which program is to be started after ':'?"};
     }
     result_.ranks += known_.take_ranks().value_or(1);
     if (result_.ranks > ranks_max) throw refusal{fmt::format("a job has at most {} ranks", ranks_max)};
-    one.ranks_end = result_.ranks;
-    result_.programs.push_back(std::move(one));
+    next.ranks_end = result_.ranks;
+    result_.programs.push_back(std::move(next));
   }
 
   void read_option(program& program) {

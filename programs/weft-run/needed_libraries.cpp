@@ -24,8 +24,8 @@ class mapped_file {
     struct stat status {};
     if (!file.open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return;
     const auto bytes = static_cast<std::size_t>(status.st_size);
-    void* const at = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (at != MAP_FAILED) text_ = {static_cast<const char*>(at), bytes};
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (mapped != MAP_FAILED) text_ = {static_cast<const char*>(mapped), bytes};
   }
   ~mapped_file() {
     if (!text_.empty()) ::munmap(const_cast<char*>(text_.data()), text_.size());
@@ -70,10 +70,10 @@ class elf_file {
     for (const segment& each : segments_) {
       if (each.p_type != PT_DYNAMIC) continue;
       for (std::uint64_t i = 0; i < each.p_filesz / sizeof(entry); ++i) {
-        const auto one = file_.read<entry>(each.p_offset + i * sizeof(entry));
-        if (!one || one->d_tag == DT_NULL) break;
-        if (one->d_tag == DT_NEEDED) names.push_back(one->d_un.d_val);
-        if (one->d_tag == DT_STRTAB) table = offset_of(one->d_un.d_ptr);
+        const auto found = file_.read<entry>(each.p_offset + i * sizeof(entry));
+        if (!found || found->d_tag == DT_NULL) break;
+        if (found->d_tag == DT_NEEDED) names.push_back(found->d_un.d_val);
+        if (found->d_tag == DT_STRTAB) table = offset_of(found->d_un.d_ptr);
       }
     }
     std::vector<std::string> out;

@@ -12,11 +12,11 @@ namespace weft::run {
 
 void sink::take(std::uint32_t stream, std::string_view prefix, std::string_view text) {
   if (closed_ || text.empty()) return;
-  bool fresh_line = at_ == position::line_start;
-  if (at_ == position::inside_line && stream != last_) {
+  bool fresh_line = position_ == position::line_start;
+  if (position_ == position::inside_line && stream != last_) {
     held_.push_back('\n');
     fresh_line = true;
-  } else if (at_ == position::returned) {
+  } else if (position_ == position::returned) {
     if (stream != last_) held_ += "\033[K";  // away with the rest of the progress bar
     fresh_line = true;
   }
@@ -24,16 +24,16 @@ void sink::take(std::uint32_t stream, std::string_view prefix, std::string_view 
   if (prefix.empty()) {
     held_ += text;
   } else {
-    for (std::size_t at = 0; at < text.size(); fresh_line = true) {
-      const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    for (std::size_t begin = 0; begin < text.size(); fresh_line = true) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
       if (fresh_line) held_ += prefix;
-      held_ += text.substr(at, end - at);
-      at = end;
+      held_ += text.substr(begin, end - begin);
+      begin = end;
     }
   }
-  at_ = text.back() == '\n'                ? position::line_start
-        : text.back() == '\r' && terminal_ ? position::returned
-                                           : position::inside_line;
+  position_ = text.back() == '\n'                ? position::line_start
+              : text.back() == '\r' && terminal_ ? position::returned
+                                                 : position::inside_line;
 }
 
 int sink::flush() noexcept {

@@ -41,7 +41,7 @@ class sink {
   int fd_;
   bool terminal_;
   bool closed_ = false;
-  position at_ = position::line_start;
+  position position_ = position::line_start;
   std::uint32_t last_ = own_voice;
   std::string held_;
   std::size_t written_ = 0;

@@ -47,19 +47,19 @@ std::optional<std::string> pmi_server::receive(std::uint32_t rank, std::string_v
 std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message& request) {
   peer& self = peers_[rank];
   const std::string_view command = request.command();
-  if (self.at == phase::waiting && command != "weft_missing" && command != "abort") {
+  if (self.state == phase::waiting && command != "weft_missing" && command != "abort") {
     return fmt::format("rank {} sent '{}' while it waits in a barrier", rank, printable(command));
   }
   if (command == "init") {
-    if (self.at != phase::fresh) {
+    if (self.state != phase::fresh) {
       return fmt::format(
           "rank {} started a second Weft program{}; a rank is one Weft program: start each by a weft-run of "
           "its own, as in weft-run -n {} a && weft-run -n {} b",
-          rank, self.at == phase::finalized ? " after its first" : "", peers_.size(), peers_.size());
+          rank, self.state == phase::finalized ? " after its first" : "", peers_.size(), peers_.size());
     }
     const bool known = request.find_number("pmi_version") == 1;
     if (known) {
-      self.at = phase::initialized;
+      self.state = phase::initialized;
       ++initialized_;
     }
     reply(rank,
@@ -70,9 +70,9 @@ std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message&
     abort_code_ = static_cast<int>(request.find_number("exitcode").value_or(1));
     return std::nullopt;
   }
-  if (self.at == phase::fresh || self.at == phase::finalized) {
+  if (self.state == phase::fresh || self.state == phase::finalized) {
     return fmt::format("rank {} sent '{}' {}", rank, printable(command),
-                       self.at == phase::fresh ? "before it introduced itself" : "after it took its leave");
+                       self.state == phase::fresh ? "before it introduced itself" : "after it took its leave");
   }
   if (command == "get_maxes") {
     reply(rank,
@@ -92,7 +92,7 @@ std::optional<std::string> pmi_server::handle(std::uint32_t rank, const message&
   } else if (command == "weft_missing") {
     reply(rank, fmt::format("cmd=weft_missing rc=0 ranks={}", list(phase::waiting, false)));
   } else if (command == "finalize") {
-    self.at = phase::finalized;
+    self.state = phase::finalized;
     any_gone_ = true;
     reply(rank, "cmd=finalize_ack rc=0");
     return find_hopeless_wait();
@@ -131,11 +131,11 @@ void pmi_server::get(std::uint32_t rank, const message& request) {
 }
 
 std::optional<std::string> pmi_server::enter_barrier(std::uint32_t rank) {
-  peers_[rank].at = phase::waiting;
+  peers_[rank].state = phase::waiting;
   if (++waiting_ < peers_.size()) return find_hopeless_wait();
   waiting_ = 0;
   for (std::uint32_t r = 0; r < peers_.size(); ++r) {
-    peers_[r].at = phase::initialized;
+    peers_[r].state = phase::initialized;
     reply(r, "cmd=barrier_out rc=0");
   }
   return std::nullopt;
@@ -152,19 +152,19 @@ std::optional<std::string> pmi_server::find_hopeless_wait() const {
   if (waiting_ == 0 || !any_gone_) return std::nullopt;
   for (std::uint32_t r = 0; r < peers_.size(); ++r) {
     const peer& other = peers_[r];
-    if (!other.ended && other.at != phase::finalized) continue;
-    const char* how = other.at == phase::fresh       ? "ended without ever making a Weft runtime (or using PMI)"
-                      : other.at == phase::finalized ? "took its leave"
-                                                     : "ended without taking its leave";
-    return fmt::format("rank {} {}, while ranks {} wait for it in a barrier", r, how, list(phase::waiting, true));
+    if (!other.ended && other.state != phase::finalized) continue;
+    const char* ending = other.state == phase::fresh       ? "ended without ever making a Weft runtime (or using PMI)"
+                         : other.state == phase::finalized ? "took its leave"
+                                                           : "ended without taking its leave";
+    return fmt::format("rank {} {}, while ranks {} wait for it in a barrier", r, ending, list(phase::waiting, true));
   }
   return std::nullopt;
 }
 
-std::string pmi_server::list(phase at, bool same) const {
+std::string pmi_server::list(phase state, bool same) const {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t r = 0; r < peers_.size(); ++r) {
-    if ((peers_[r].at == at) == same) ranks.push_back(r);
+    if ((peers_[r].state == state) == same) ranks.push_back(r);
   }
   std::string text = boot::list_of_ranks(ranks);
   if (!same) std::replace(text.begin(), text.end(), ' ', '_');  // a value on the wire holds no blanks

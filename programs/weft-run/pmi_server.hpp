@@ -37,7 +37,7 @@ class pmi_server {
   [[nodiscard]] std::optional<int> abort_code() const noexcept { return abort_code_; }
   /// Whether the rank has a connection of a Weft program, which has not taken its leave.
   [[nodiscard]] bool is_in_use(std::uint32_t rank) const noexcept {
-    return peers_[rank].at == phase::initialized || peers_[rank].at == phase::waiting;
+    return peers_[rank].state == phase::initialized || peers_[rank].state == phase::waiting;
   }
   [[nodiscard]] bool ever_used() const noexcept { return initialized_ > 0; }
 
@@ -47,7 +47,7 @@ class pmi_server {
     boot::pmi1_wire::line_reader lines;
     std::string replies;
     std::size_t stored_bytes = 0;
-    phase at = phase::fresh;
+    phase state = phase::fresh;
     bool ended = false;
     bool refused = false;
   };
@@ -59,7 +59,7 @@ class pmi_server {
   [[nodiscard]] std::optional<std::string> enter_barrier(std::uint32_t rank);
   [[nodiscard]] std::optional<std::string> find_hopeless_wait() const;
   void reply(std::uint32_t rank, std::string_view line);
-  [[nodiscard]] std::string list(phase at, bool same) const;
+  [[nodiscard]] std::string list(phase state, bool same) const;
 
   std::vector<peer> peers_;
   const std::vector<program> programs_;

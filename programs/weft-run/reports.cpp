@@ -11,12 +11,12 @@ constexpr std::string_view last = "that is all; if ";  // begins the last line o
 
 // The text of a report's line, behind the mark; else nothing.
 std::string_view text_of(std::string_view line) noexcept {
-  const std::size_t at = line.find(mark);
-  if (!line.starts_with("weft") || at == line.npos) return {};
-  const std::string_view name = line.substr(4, at - 4);
+  const std::size_t begin = line.find(mark);
+  if (!line.starts_with("weft") || begin == line.npos) return {};
+  const std::string_view name = line.substr(4, begin - 4);
   const bool is_rank =
       std::all_of(name.begin(), name.end(), [](char c) { return (c >= '0' && c <= '9') || c == '/' || c == ' '; });
-  return is_rank ? line.substr(at + mark.size()) : std::string_view{};
+  return is_rank ? line.substr(begin + mark.size()) : std::string_view{};
 }
 
 }  // namespace
