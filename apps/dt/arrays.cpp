@@ -51,7 +51,7 @@ feature_array resample(array_store& store, std::span<const double> values, std::
     const auto low = static_cast<std::int32_t>(0.5 * (middle - 1) * ratio);
     const auto high = static_cast<std::int32_t>(0.5 * (middle + 1) * ratio);
     const double part = values[i] / static_cast<double>(high - low + 1);
-    for (std::int32_t at = low; at <= high; ++at) to[static_cast<std::size_t>(at)] += part;
+    for (std::int32_t index = low; index <= high; ++index) to[static_cast<std::size_t>(index)] += part;
   }
   return made;
 }
@@ -67,14 +67,14 @@ double distance(const double* a, const double* b) noexcept {
 void replace_samples(double* result, const double* input, std::size_t length, double weight) noexcept {
   constexpr std::size_t step = fields;
   double ahead = distance(result + step, input + step);
-  for (std::size_t at = step; at + 2 * step <= length; at += step) {
+  for (std::size_t index = step; index + 2 * step <= length; index += step) {
     // The next sample of the result has not changed yet: its distance will be the one of the next round.
     const double here = ahead;
-    ahead = distance(result + at + step, input + at + step);
-    const double behind = distance(result + at - step, input + at - step);
-    const double* from = ahead < here ? input + at + step : input + at;
-    if (behind < std::min(here, ahead)) from = input + at - step;
-    for (std::size_t field = 0; field < fields; ++field) result[at + field] = weight * from[field];
+    ahead = distance(result + index + step, input + index + step);
+    const double behind = distance(result + index - step, input + index - step);
+    const double* from = ahead < here ? input + index + step : input + index;
+    if (behind < std::min(here, ahead)) from = input + index - step;
+    for (std::size_t field = 0; field < fields; ++field) result[index + field] = weight * from[field];
   }
 }
 
@@ -102,8 +102,8 @@ feature_array::~feature_array() {
   if (home_ != nullptr) home_->put(std::move(memory_));
 }
 
-array_store::array_store(graph_class of) noexcept
-    : length_max_{std::size_t{size_of(of).samples + size_of(of).deviation} * fields} {}
+array_store::array_store(graph_class size_class) noexcept
+    : length_max_{std::size_t{size_of(size_class).samples + size_of(size_class).deviation} * fields} {}
 
 void array_store::reserve(std::size_t count) {
   std::vector<feature_array> all;
@@ -131,9 +131,9 @@ void array_store::put(array_memory memory) noexcept {
   free_.push_back(std::move(memory));
 }
 
-std::size_t source_length(graph_class of, std::uint32_t id) noexcept {
+std::size_t source_length(graph_class size_class, std::uint32_t id) noexcept {
   constexpr std::int32_t letter = 'S';  // in every class
-  const graph_size size = size_of(of);
+  const graph_size size = size_of(size_class);
   const auto multiplier = static_cast<std::int32_t>(2 * id + 1);
   const auto base = static_cast<std::int32_t>(1 / first_random(2 * id + 1));
   const auto range = static_cast<std::int32_t>(2 * size.deviation);
@@ -141,12 +141,12 @@ std::size_t source_length(graph_class of, std::uint32_t id) noexcept {
   return (size.samples - size.deviation + static_cast<std::uint32_t>(more)) * fields;
 }
 
-std::vector<std::size_t> array_lengths(const graph& all, graph_class of) {
+std::vector<std::size_t> array_lengths(const graph& all, graph_class size_class) {
   std::vector<std::size_t> out;
   for (std::uint32_t id = 0; id < all.nodes().size(); ++id) {
-    const std::vector<std::uint32_t>& in = all.nodes()[id].in;
-    std::size_t length = in.empty() ? source_length(of, id) : size_of(of).samples * fields;
-    for (const std::uint32_t number : in) length = std::max(length, out[all.edges()[number].from]);
+    const std::vector<std::uint32_t>& inputs = all.nodes()[id].inputs;
+    std::size_t length = inputs.empty() ? source_length(size_class, id) : size_of(size_class).samples * fields;
+    for (const std::uint32_t number : inputs) length = std::max(length, out[all.edges()[number].from]);
     out.push_back(length);
   }
   return out;
@@ -161,17 +161,17 @@ void fill_source(std::span<double> values, std::uint32_t id) noexcept {
   std::array<sequence, fields> all{{{2, 421}, {2, 419}, {2, 1427}, {5, 3527}}};
   const auto exponent = static_cast<std::int32_t>(values.size() * (id + 1) % 3'141'592);
   for (sequence& each : all) each.value = power(each.factor, exponent, each.modulus);
-  for (std::size_t at = 0; at < values.size(); at += fields) {
+  for (std::size_t index = 0; index < values.size(); index += fields) {
     for (std::size_t field = 0; field < fields; ++field) {
-      sequence& of = all[field];
-      of.value = of.value * of.factor % of.modulus;
-      values[at + field] = of.value;
+      sequence& field_sequence = all[field];
+      field_sequence.value = field_sequence.value * field_sequence.factor % field_sequence.modulus;
+      values[index + field] = field_sequence.value;
     }
   }
 }
 
-feature_array empty_result(array_store& store, graph_class of) {
-  feature_array made = store.get(size_of(of).samples * fields);
+feature_array empty_result(array_store& store, graph_class size_class) {
+  feature_array made = store.get(size_of(size_class).samples * fields);
   std::ranges::fill(made.values(), 0.0);
   return made;
 }

@@ -54,7 +54,7 @@ class feature_array {
 /// Outlives its arrays. **Threads**: any; the lock is held for a few instructions.
 class array_store {
  public:
-  explicit array_store(graph_class of) noexcept;
+  explicit array_store(graph_class size_class) noexcept;
 
   /// The length of the longest array of the class.
   [[nodiscard]] std::size_t length_max() const noexcept { return length_max_; }
@@ -74,13 +74,13 @@ class array_store {
 };
 
 /// The length of the array that source `id` makes.
-[[nodiscard]] std::size_t source_length(graph_class of, std::uint32_t id) noexcept;
+[[nodiscard]] std::size_t source_length(graph_class size_class, std::uint32_t id) noexcept;
 /// The length of the array that each node sends.
-[[nodiscard]] std::vector<std::size_t> array_lengths(const graph& all, graph_class of);
+[[nodiscard]] std::vector<std::size_t> array_lengths(const graph& all, graph_class size_class);
 /// Makes the array of source `id`, whose length `values` has.
 void fill_source(std::span<double> values, std::uint32_t id) noexcept;
 /// An empty result of a comparator.
-[[nodiscard]] feature_array empty_result(array_store& store, graph_class of);
+[[nodiscard]] feature_array empty_result(array_store& store, graph_class size_class);
 /// Combines comparator `id`'s result so far with an input. `result` may get longer.
 void filter(array_store& store, feature_array& result, std::span<const double> input, std::uint32_t id);
 /// Makes the result of `inputs` inputs complete.

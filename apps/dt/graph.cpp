@@ -12,13 +12,13 @@ constexpr std::uint32_t tree_inputs_max = 4;
 
 }  // namespace
 
-graph_size size_of(graph_class of) noexcept {
-  const auto step = static_cast<unsigned>(of);
+graph_size size_of(graph_class size_class) noexcept {
+  const auto step = static_cast<unsigned>(size_class);
   return {1728U << (3 * step), 128U << step, 4U << step};
 }
 
-graph::graph(graph_kind kind, graph_class of) {
-  const std::uint32_t sources = size_of(of).sources;
+graph::graph(graph_kind kind, graph_class size_class) {
+  const std::uint32_t sources = size_of(size_class).sources;
   if (kind == graph_kind::shuffle) {
     make_butterfly(sources);
   } else {
@@ -29,15 +29,15 @@ graph::graph(graph_kind kind, graph_class of) {
 
 void graph::add_layer(std::uint32_t width) {
   for (std::uint32_t position = 0; position < width; ++position) {
-    nodes_.push_back({.in = {}, .out = {}, .position = position, .width = width});
+    nodes_.push_back({.inputs = {}, .outputs = {}, .position = position, .width = width});
   }
 }
 
 void graph::add_edge(std::uint32_t from, std::uint32_t to) {
   const auto number = static_cast<std::uint32_t>(edges_.size());
   edges_.push_back({from, to});
-  nodes_[from].out.push_back(number);
-  nodes_[to].in.push_back(number);
+  nodes_[from].outputs.push_back(number);
+  nodes_[to].inputs.push_back(number);
 }
 
 // Layers of a quarter of the nodes each, down to the sink.
@@ -59,7 +59,7 @@ void graph::mirror() {
   const auto last = static_cast<std::uint32_t>(nodes_.size() - 1);
   std::ranges::reverse(nodes_);
   for (node& each : nodes_) {
-    std::swap(each.in, each.out);
+    std::swap(each.inputs, each.outputs);
     each.position = each.width - 1 - each.position;
   }
   for (edge& each : edges_) each = {last - each.to, last - each.from};
@@ -79,13 +79,13 @@ void graph::make_butterfly(std::uint32_t width) {
   }
 }
 
-std::int64_t checksum_of(graph_kind kind, graph_class of) noexcept {
+std::int64_t checksum_of(graph_kind kind, graph_class size_class) noexcept {
   static constexpr std::array<std::array<std::int64_t, 4>, 3> known{{
       {30892725, 4102461, 17809491, 4317114},
       {67349758, 204280762, 1289925229, 7877279917},
       {58875767, 186944764, 610856482, 1836863082},
   }};
-  return known[static_cast<std::size_t>(kind)][static_cast<std::size_t>(of)];
+  return known[static_cast<std::size_t>(kind)][static_cast<std::size_t>(size_class)];
 }
 
 }  // namespace weft_dt

@@ -19,7 +19,7 @@ struct graph_size {
   std::uint32_t deviation;  ///< a source's samples differ from `samples` by at most so many
   std::uint32_t sources;    ///< of black hole and shuffle, and sinks of white hole and shuffle
 };
-[[nodiscard]] graph_size size_of(graph_class of) noexcept;
+[[nodiscard]] graph_size size_of(graph_class size_class) noexcept;
 
 struct edge {
   std::uint32_t from;
@@ -28,15 +28,15 @@ struct edge {
 
 /// A source has no edge in, a sink none out, a comparator has both.
 struct node {
-  std::vector<std::uint32_t> in;   ///< edges, in the order in which the node receives
-  std::vector<std::uint32_t> out;  ///< edges, in the order in which the node sends
-  std::uint32_t position = 0;      ///< in its layer
-  std::uint32_t width = 0;         ///< nodes of its layer
+  std::vector<std::uint32_t> inputs;   ///< edges, in the order in which the node receives
+  std::vector<std::uint32_t> outputs;  ///< edges, in the order in which the node sends
+  std::uint32_t position = 0;          ///< in its layer
+  std::uint32_t width = 0;             ///< nodes of its layer
 };
 
 class graph {
  public:
-  graph(graph_kind kind, graph_class of);
+  graph(graph_kind kind, graph_class size_class);
 
   [[nodiscard]] std::span<const node> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::span<const edge> edges() const noexcept { return edges_; }
@@ -58,6 +58,6 @@ class graph {
 };
 
 /// The checksum that the benchmark publishes.
-[[nodiscard]] std::int64_t checksum_of(graph_kind kind, graph_class of) noexcept;
+[[nodiscard]] std::int64_t checksum_of(graph_kind kind, graph_class size_class) noexcept;
 
 }  // namespace weft_dt

@@ -29,7 +29,7 @@ const char* find_name(const std::map<std::string, Value>& names, Value value) no
 }  // namespace
 
 const char* name_of(graph_kind kind) noexcept { return find_name(kinds, kind); }
-const char* name_of(graph_class of) noexcept { return find_name(classes, of); }
+const char* name_of(graph_class size_class) noexcept { return find_name(classes, size_class); }
 
 command_line read_command_line(int argc, const char* const* argv) {
   command_line out;

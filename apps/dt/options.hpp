@@ -24,6 +24,6 @@ struct command_line {
 
 /// As the user writes them.
 [[nodiscard]] const char* name_of(graph_kind kind) noexcept;
-[[nodiscard]] const char* name_of(graph_class of) noexcept;
+[[nodiscard]] const char* name_of(graph_class size_class) noexcept;
 
 }  // namespace weft_dt

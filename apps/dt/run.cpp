@@ -33,11 +33,11 @@ std::uint64_t tag_of(tag part, std::uint32_t number) noexcept {
 }
 
 template <class Message>
-weft::const_buffer_ref out(const Message& message) {
+weft::const_buffer_ref bytes_of(const Message& message) {
   return {&message, sizeof message};
 }
 template <class Message>
-weft::buffer_ref in(Message& message) {
+weft::buffer_ref buffer_of(Message& message) {
   return {&message, sizeof message};
 }
 
@@ -58,21 +58,21 @@ class permits {
 
   class permit {
    public:
-    explicit permit(permits& of) : of_{of} {
-      std::unique_lock lock{of_.guard_};
-      of_.changed_.wait(lock, [&] { return of_.left_ != 0; });
-      --of_.left_;
+    explicit permit(permits& shared) : shared_{shared} {
+      std::unique_lock lock{shared_.guard_};
+      shared_.changed_.wait(lock, [&] { return shared_.left_ != 0; });
+      --shared_.left_;
     }
     permit(const permit&) = delete;
     permit& operator=(const permit&) = delete;
     ~permit() {
-      const std::scoped_lock lock{of_.guard_};
-      ++of_.left_;
-      of_.changed_.notify_one();
+      const std::scoped_lock lock{shared_.guard_};
+      ++shared_.left_;
+      shared_.changed_.notify_one();
     }
 
    private:
-    permits& of_;
+    permits& shared_;
   };
 
  private:
@@ -91,7 +91,7 @@ class rank_nodes {
         graph_{options.kind, options.size},
         lengths_{array_lengths(graph_, options.size)},
         store_{options.size},
-        through_{rt.default_device()},
+        io_{rt.default_device()},
         inputs_{arrays_at_a_time()} {
     for (std::uint32_t id = 0; id < graph_.nodes().size(); ++id) {
       if (rank_of(id) == rt.rank()) own_.push_back(id);
@@ -132,12 +132,12 @@ class rank_nodes {
   void run_node(std::uint32_t index) {
     end_on_failure([&] {
       const std::uint32_t id = own_[index];
-      const node& of = graph_.nodes()[id];
-      if (of.out.empty()) {
+      const node& own = graph_.nodes()[id];
+      if (own.outputs.empty()) {
         end_at_sink(id);
       } else {
-        if (of.in.empty()) wait_for_earlier(index);
-        send_to_all(id, of.in.empty() ? make_source(id) : combine(id));
+        if (own.inputs.empty()) wait_for_earlier(index);
+        send_to_all(id, own.inputs.empty() ? make_source(id) : combine(id));
       }
       has_ended_[index].set();
       const std::scoped_lock lock{telling_};
@@ -160,7 +160,7 @@ class rank_nodes {
   }
 
   feature_array combine(std::uint32_t id) {
-    const std::vector<std::uint32_t>& edges = graph_.nodes()[id].in;
+    const std::vector<std::uint32_t>& edges = graph_.nodes()[id].inputs;
     feature_array result;
     for (const std::uint32_t number : edges) {
       with_input(number, [&](std::span<const double> input) {
@@ -174,7 +174,7 @@ class rank_nodes {
   }
 
   void end_at_sink(std::uint32_t id) {
-    const std::vector<std::uint32_t>& edges = graph_.nodes()[id].in;
+    const std::vector<std::uint32_t>& edges = graph_.nodes()[id].inputs;
     std::int64_t sum = 0;
     for (const std::uint32_t number : edges) {
       with_input(number, [&](std::span<const double> input) { sum += add_up(input, id); });
@@ -191,7 +191,7 @@ class rank_nodes {
     const std::uint32_t from = graph_.edges()[number].from;
     if (options_.is_alone) return use(std::span<const double>{stand_in_.values()}.first(lengths_[from]));
     length_message length = 0;
-    static_cast<void>(through_.recv(rank_of(from), in(length), {.tag = tag_of(tag::length, number)}));
+    static_cast<void>(io_.recv(rank_of(from), buffer_of(length), {.tag = tag_of(tag::length, number)}));
     if (length < 0 || static_cast<std::size_t>(length) != lengths_[from]) {
       throw std::runtime_error{
           fmt::format("edge {}: node {} sends an array of {} values, not of {}", number, from, length, lengths_[from])};
@@ -199,7 +199,7 @@ class rank_nodes {
     // The sender sends the values next, whatever other nodes wait for: so this node gives the permit back.
     const permits::permit held{inputs_};
     feature_array input = store_.get(lengths_[from]);
-    static_cast<void>(through_.recv(rank_of(from), input.values(), {.tag = tag_of(tag::values, number)}));
+    static_cast<void>(io_.recv(rank_of(from), input.values(), {.tag = tag_of(tag::values, number)}));
     use(std::span<const double>{input.values()});
     serve_others();
   }
@@ -207,16 +207,16 @@ class rank_nodes {
   void send_to_all(std::uint32_t id, const feature_array& made) {
     if (options_.is_alone) return;
     const auto length = static_cast<length_message>(made.length());
-    for (const std::uint32_t number : graph_.nodes()[id].out) {
+    for (const std::uint32_t number : graph_.nodes()[id].outputs) {
       const std::uint32_t rank = rank_of(graph_.edges()[number].to);
-      through_.send(rank, out(length), {.tag = tag_of(tag::length, number)});
-      through_.send(rank, made.values(), {.tag = tag_of(tag::values, number)});
+      io_.send(rank, bytes_of(length), {.tag = tag_of(tag::length, number)});
+      io_.send(rank, made.values(), {.tag = tag_of(tag::values, number)});
     }
   }
 
   // A worker looks for messages when none of its fibers is ready: after milliseconds of arithmetic, others may wait.
   void serve_others() {
-    if (!options_.is_alone) through_.device().progress();
+    if (!options_.is_alone) io_.device().progress();
   }
 
   template <class Work>
@@ -247,7 +247,7 @@ class rank_nodes {
     std::map<std::uint32_t, std::size_t> comparators;  // of this rank, by the first node of their layer
     for (const std::uint32_t id : own_) {
       const node& each = graph_.nodes()[id];
-      if (!each.in.empty() && !each.out.empty()) ++comparators[id - each.position];
+      if (!each.inputs.empty() && !each.outputs.empty()) ++comparators[id - each.position];
     }
     std::size_t most = 0, all = 0;
     for (const auto& [layer, count] : comparators) {
@@ -265,7 +265,7 @@ class rank_nodes {
   graph graph_;
   std::vector<std::size_t> lengths_;  // of the array that each node sends
   array_store store_;
-  weft::blocking_device through_;
+  weft::blocking_device io_;
   std::vector<std::uint32_t> own_;           // nodes of this rank
   std::deque<weft::fiber_event> has_ended_;  // of each of them
   permits inputs_;

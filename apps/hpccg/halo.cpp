@@ -12,8 +12,8 @@ namespace {
 // Of the counters of what has come from the rank below, and from the rank above.
 constexpr std::uint32_t from_below_id = 1, from_above_id = 2;
 
-range lowest_plane(const box& of) { return {0, of.plane()}; }
-range highest_plane(const box& of) { return {of.cells() - of.plane(), of.cells()}; }
+range lowest_plane(const box& grid) { return {0, grid.plane()}; }
+range highest_plane(const box& grid) { return {grid.cells() - grid.plane(), grid.cells()}; }
 
 std::uint64_t parts_of(const range& plane, std::span<const range> workers) {
   return static_cast<std::uint64_t>(
@@ -22,24 +22,24 @@ std::uint64_t parts_of(const range& plane, std::span<const range> workers) {
 
 }  // namespace
 
-halo_vector::halo_vector(weft::runtime& rt, const box& of, std::span<const range> workers)
+halo_vector::halo_vector(weft::runtime& rt, const box& grid, std::span<const range> workers)
     : device_{rt.default_device()},
-      box_{of},
-      region_{rt, of.cells_with_halo() * sizeof(double)},
+      box_{grid},
+      region_{rt, grid.cells_with_halo() * sizeof(double)},
       sent_{rt},
       below_{.is_there = rt.rank() > 0,
              .rank = rt.rank() - 1,
-             .border = lowest_plane(of),
-             .offset = of.plane() + of.cells(),
+             .border = lowest_plane(grid),
+             .offset = grid.plane() + grid.cells(),
              .signal = from_above_id,
-             .parts = parts_of(highest_plane(of), workers),
+             .parts = parts_of(highest_plane(grid), workers),
              .arrived = weft::counter{rt}},
       above_{.is_there = rt.rank() + 1 < rt.size(),
              .rank = rt.rank() + 1,
-             .border = highest_plane(of),
+             .border = highest_plane(grid),
              .offset = 0,
              .signal = from_below_id,
-             .parts = parts_of(lowest_plane(of), workers),
+             .parts = parts_of(lowest_plane(grid), workers),
              .arrived = weft::counter{rt}},
       from_below_{rt.register_completion(below_.arrived, {.id = from_below_id})},
       from_above_{rt.register_completion(above_.arrived, {.id = from_above_id})} {

@@ -18,7 +18,7 @@ namespace weft_hpccg {
 class halo_vector {
  public:
   /// Collective. `workers`: the rows of each worker, the same at all ranks.
-  halo_vector(weft::runtime& rt, const box& of, std::span<const range> workers);
+  halo_vector(weft::runtime& rt, const box& grid, std::span<const range> workers);
   ~halo_vector() = default;
   halo_vector(const halo_vector&) = delete;
   halo_vector& operator=(const halo_vector&) = delete;

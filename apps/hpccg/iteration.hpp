@@ -13,21 +13,21 @@ namespace weft_hpccg {
 
 inline constexpr std::uint32_t iterations_max = 149;
 
-[[nodiscard]] inline double product(std::span<const double> a, std::span<const double> b, const range& of) noexcept {
+[[nodiscard]] inline double product(std::span<const double> a, std::span<const double> b, const range& rows) noexcept {
   double sum = 0;
-  for (std::size_t i = of.begin; i < of.end; ++i) sum += a[i] * b[i];
+  for (std::size_t i = rows.begin; i < rows.end; ++i) sum += a[i] * b[i];
   return sum;
 }
 
 /// to = to + factor * by
-inline void add(std::span<double> to, double factor, std::span<const double> by, const range& of) noexcept {
-  for (std::size_t i = of.begin; i < of.end; ++i) to[i] += factor * by[i];
+inline void add(std::span<double> to, double factor, std::span<const double> more, const range& rows) noexcept {
+  for (std::size_t i = rows.begin; i < rows.end; ++i) to[i] += factor * more[i];
 }
 
 /// direction = residual + factor * direction
 inline void redirect(std::span<double> direction, double factor, std::span<const double> residual,
-                     const range& of) noexcept {
-  for (std::size_t i = of.begin; i < of.end; ++i) direction[i] = residual[i] + factor * direction[i];
+                     const range& rows) noexcept {
+  for (std::size_t i = rows.begin; i < rows.end; ++i) direction[i] = residual[i] + factor * direction[i];
 }
 
 /// Whether another iteration can divide by this. False for NaN.

@@ -39,13 +39,13 @@ struct range {
 class matrix {
  public:
   /// The diagonal is 27, and -1 stands for each cell around it that there is. **Errors**: `std::bad_alloc`.
-  matrix(const box& of, bool has_below, bool has_above);
+  matrix(const box& grid, bool has_below, bool has_above);
 
   [[nodiscard]] std::size_t rows() const noexcept { return row_begins_.size() - 1; }
   /// How many values row `row` has.
   [[nodiscard]] std::size_t entries(std::size_t row) const noexcept { return row_begins_[row + 1] - row_begins_[row]; }
   /// out[row] = row times `in`, which has a halo, for these rows.
-  void multiply(std::span<const double> in, std::span<double> out, const range& rows) const noexcept;
+  void multiply(std::span<const double> input, std::span<double> out, const range& rows) const noexcept;
 
  private:
   std::vector<std::size_t> row_begins_;
@@ -54,6 +54,6 @@ class matrix {
 };
 
 /// The right-hand side of the row, for which 1 everywhere is the solution.
-[[nodiscard]] double right_side(const matrix& of, std::size_t row) noexcept;
+[[nodiscard]] double right_side(const matrix& system, std::size_t row) noexcept;
 
 }  // namespace weft_hpccg

@@ -18,10 +18,10 @@ namespace weft_hpccg {
 
 namespace {
 
-std::vector<range> rows_of_workers(const box& of, std::uint32_t workers) {
+std::vector<range> rows_of_workers(const box& grid, std::uint32_t workers) {
   std::vector<range> out;
   for (std::size_t i = 0; i < workers; ++i) {
-    out.push_back({of.cells() * i / workers, of.cells() * (i + 1) / workers});
+    out.push_back({grid.cells() * i / workers, grid.cells() * (i + 1) / workers});
   }
   return out;
 }
@@ -99,9 +99,9 @@ class solver {
   // image = matrix times direction. Rows that need no plane of a neighbour are computed while planes are under way. A
   // neighbour overwrites a plane in its next iteration; this worker has used it before it adds to a sum of this one.
   void multiply(std::uint32_t worker, std::uint64_t iteration) {
-    const box& cells = options_.cells;
+    const box& grid = options_.cells;
     const range mine = rows_[worker];
-    const std::size_t second = cells.plane(), last = std::max(second, cells.cells() - cells.plane());
+    const std::size_t second = grid.plane(), last = std::max(second, grid.cells() - grid.plane());
     const auto begin = clock::now();
     direction_.put(mine);
     halo_seconds_[worker] += seconds_since(begin);
@@ -112,7 +112,7 @@ class solver {
     direction_.wait_for_sent();
     halo_seconds_[worker] += seconds_since(inner_end);
     matrix_.multiply(direction_.all(), image_, mine.part_in({0, second}));
-    matrix_.multiply(direction_.all(), image_, mine.part_in({last, cells.cells()}));
+    matrix_.multiply(direction_.all(), image_, mine.part_in({last, grid.cells()}));
   }
 
   void take_greatest() {

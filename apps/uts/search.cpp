@@ -42,11 +42,11 @@ struct answer_message {
 };
 
 template <class Message>
-weft::const_buffer_ref out(const Message& message) {
+weft::const_buffer_ref bytes_of(const Message& message) {
   return {&message, sizeof message};
 }
 template <class Message>
-weft::buffer_ref in(Message& message) {
+weft::buffer_ref buffer_of(Message& message) {
   return {&message, sizeof message};
 }
 
@@ -66,12 +66,7 @@ struct added {
 class searcher {
  public:
   searcher(weft::runtime& rt, const search_options& options, const std::function<void(std::uint64_t)>& tell)
-      : rt_{rt},
-        options_{options},
-        tell_{tell},
-        tree_{options.tree},
-        through_{rt.default_device()},
-        random_{rt.rank()} {
+      : rt_{rt}, options_{options}, tell_{tell}, tree_{options.tree}, io_{rt.default_device()}, random_{rt.rank()} {
     options_.chunk = std::clamp<std::uint32_t>(options_.chunk, 1, chunk_max);
     if (rt.rank() == 0) {
       pool_.push_back(tree_.root());
@@ -128,7 +123,7 @@ class searcher {
         if (gives_up()) mine.clear();
         // [hint] a stale answer gives nodes too early or too late.
         if (wants_more_.load(std::memory_order_relaxed) && mine.size() > 2 * options_.chunk) give(mine);
-        if (visited % (look_every * 8) == 0) through_.device().progress();
+        if (visited % (look_every * 8) == 0) io_.device().progress();
         if (visited % tell_every == 0) {
           tell_of(counted);
           reported = 0;
@@ -208,22 +203,22 @@ class searcher {
   void serve() {
     for (;;) {
       request_message asked{};
-      static_cast<void>(through_.recv(0, in(asked), {.tag = number(tag::request), .policy = by_tag}));
+      static_cast<void>(io_.recv(0, buffer_of(asked), {.tag = number(tag::request), .policy = by_tag}));
       if (asked.wanted == wish::end) return;
       answer_message answer{};
       split_pool(answer);
-      through_.send(asked.thief, {&answer, answer.bytes()}, {.tag = number(tag::answer), .policy = by_tag});
+      io_.send(asked.thief, {&answer, answer.bytes()}, {.tag = number(tag::answer), .policy = by_tag});
     }
   }
 
   // Half of the pool's nodes. The pool keeps some, so that the one to find it empty is always a walker.
-  void split_pool(answer_message& with) {
+  void split_pool(answer_message& answer) {
     const std::scoped_lock lock{guard_};
     const std::size_t count = std::min<std::size_t>(options_.chunk, pool_.size() / 2);
     if (count == 0) return;
-    with.count = static_cast<std::uint32_t>(count);
+    answer.count = static_cast<std::uint32_t>(count);
     work_.sent();
-    std::copy_n(pool_.begin(), count, with.nodes.begin());
+    std::copy_n(pool_.begin(), count, answer.nodes.begin());
     pool_.erase(pool_.begin(), pool_.begin() + static_cast<std::ptrdiff_t>(count));
     note_size();
   }
@@ -239,10 +234,10 @@ class searcher {
         if (is_over_) break;
       }
       const std::uint32_t victim = (rt_.rank() + other(random_)) % rt_.size();
-      through_.send(victim, out(request_message{rt_.rank(), wish::nodes}),
-                    {.tag = number(tag::request), .policy = by_tag});
+      io_.send(victim, bytes_of(request_message{rt_.rank(), wish::nodes}),
+               {.tag = number(tag::request), .policy = by_tag});
       answer_message got{};
-      static_cast<void>(through_.recv(0, in(got), {.tag = number(tag::answer), .policy = by_tag}));
+      static_cast<void>(io_.recv(0, buffer_of(got), {.tag = number(tag::answer), .policy = by_tag}));
       const std::scoped_lock lock{guard_};
       if (got.count == 0) {
         ++steals_in_vain_;
@@ -256,17 +251,17 @@ class searcher {
       changed_.notify_all();
     }
     weft::collective::barrier().run(all_ranks_);
-    through_.send(rt_.rank(), out(request_message{rt_.rank(), wish::end}),
-                  {.tag = number(tag::request), .policy = by_tag});
+    io_.send(rt_.rank(), bytes_of(request_message{rt_.rank(), wish::end}),
+             {.tag = number(tag::request), .policy = by_tag});
   }
 
-  static std::uint64_t number(tag of) { return static_cast<std::uint64_t>(of); }
+  static std::uint64_t number(tag kind) { return static_cast<std::uint64_t>(kind); }
 
   weft::runtime& rt_;
   search_options options_;
   const std::function<void(std::uint64_t)>& tell_;
   tree tree_;
-  weft::blocking_device through_;
+  weft::blocking_device io_;
   weft::group all_ranks_ = rt_.world();
   weft::termination work_{all_ranks_};
   std::minstd_rand random_;  // of the thief

@@ -20,9 +20,9 @@ void put_big_endian(std::uint8_t* to, std::uint32_t value) noexcept {
 }
 
 // From 0, and below 1.
-double random_of(const node& of) noexcept {
+double random_of(const node& node) noexcept {
   std::uint32_t value = 0;
-  for (std::size_t i = 16; i < 20; ++i) value = value << 8 | of.state[i];
+  for (std::size_t i = 16; i < 20; ++i) value = value << 8 | node.state[i];
   return static_cast<double>(value & 0x7fff'ffff) / 2147483648.0;
 }
 

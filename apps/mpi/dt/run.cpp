@@ -16,7 +16,7 @@ using weft_dt::feature_array;
 // Parts of an edge's tag.
 enum class part : int { length, values };
 
-int tag_of(part of, std::uint32_t edge) { return static_cast<int>(edge) * 2 + static_cast<int>(of); }
+int tag_of(part kind, std::uint32_t edge) { return static_cast<int>(edge) * 2 + static_cast<int>(kind); }
 
 // The nodes of one rank.
 class rank_nodes {
@@ -56,19 +56,19 @@ class rank_nodes {
   }
 
   void run_node(std::uint32_t id) {
-    const weft_dt::node& of = graph_.nodes()[id];
-    if (of.in.empty()) {
+    const weft_dt::node& node = graph_.nodes()[id];
+    if (node.inputs.empty()) {
       feature_array made = store_.get(lengths_[id]);
       weft_dt::fill_source(made.values(), id);
       send(id, std::move(made));
-    } else if (of.out.empty()) {
+    } else if (node.outputs.empty()) {
       std::int64_t sum = 0;
-      for (const std::uint32_t edge : of.in) sum += weft_dt::add_up(receive(edge).values(), id);
-      checksum_ += weft_dt::sink_checksum(sum, of.in.size(), id);
+      for (const std::uint32_t edge : node.inputs) sum += weft_dt::add_up(receive(edge).values(), id);
+      checksum_ += weft_dt::sink_checksum(sum, node.inputs.size(), id);
     } else {
       feature_array result = weft_dt::empty_result(store_, class_);
-      for (const std::uint32_t edge : of.in) weft_dt::filter(store_, result, receive(edge).values(), id);
-      weft_dt::divide(result.values(), of.in.size());
+      for (const std::uint32_t edge : node.inputs) weft_dt::filter(store_, result, receive(edge).values(), id);
+      weft_dt::divide(result.values(), node.inputs.size());
       send(id, std::move(result));
     }
     forget_sent();
@@ -93,7 +93,7 @@ class rank_nodes {
     sent_.push_back({std::move(made), 0, {}});
     sent_array& sent = sent_.back();
     sent.length = static_cast<int>(sent.values.length());
-    for (const std::uint32_t edge : graph_.nodes()[id].out) {
+    for (const std::uint32_t edge : graph_.nodes()[id].outputs) {
       const int to = rank_of(graph_.edges()[edge].to);
       MPI_Request length = MPI_REQUEST_NULL, values = MPI_REQUEST_NULL;
       MPI_Isend(&sent.length, 1, MPI_INT, to, tag_of(part::length, edge), comm_, &length);

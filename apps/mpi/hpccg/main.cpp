@@ -46,8 +46,8 @@ int run(int argc, char** argv, int rank) {
   if (rank == 0) {
     std::printf("{\"nx\": %u, \"ny\": %u, \"nz\": %u, \"ranks\": %d, \"residuals\": {", cells.nx, cells.ny, cells.nz,
                 ranks);
-    for (std::size_t at = 14; at + 1 < found.residuals.size(); at += 15) {
-      std::printf("%s\"%zu\": %.6g", at == 14 ? "" : ", ", at + 1, found.residuals[at]);
+    for (std::size_t index = 14; index + 1 < found.residuals.size(); index += 15) {
+      std::printf("%s\"%zu\": %.6g", index == 14 ? "" : ", ", index + 1, found.residuals[index]);
     }
     std::printf("}, \"iterations\": %zu, \"error\": %.3g, \"compared\": %zu, \"seconds\": %.6f, \"verdict\": \"%s\"}\n",
                 found.residuals.size() - 1, found.error, known.size(), found.seconds,

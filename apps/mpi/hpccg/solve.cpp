@@ -48,9 +48,9 @@ class solver {
 
  private:
   template <class Ask>
-  int ask(Ask of) const {
+  int ask(Ask inquire) const {
     int out = 0;
-    of(comm_, &out);
+    inquire(comm_, &out);
     return out;
   }
 
@@ -84,12 +84,12 @@ class solver {
     const int below = rank_ > 0 ? rank_ - 1 : MPI_PROC_NULL, above = rank_ + 1 < ranks_ ? rank_ + 1 : MPI_PROC_NULL;
     const std::size_t plane = cells_.plane(), last = std::max(plane, cells_.cells() - plane);
     const int count = static_cast<int>(plane);
-    double* const at = direction_.data();
+    double* const direction = direction_.data();
     std::array<MPI_Request, 4> requests{};
-    MPI_Irecv(at, count, MPI_DOUBLE, below, upward, comm_, &requests[0]);
-    MPI_Irecv(at + plane + cells_.cells(), count, MPI_DOUBLE, above, downward, comm_, &requests[1]);
-    MPI_Isend(at + plane, count, MPI_DOUBLE, below, downward, comm_, &requests[2]);
-    MPI_Isend(at + cells_.cells(), count, MPI_DOUBLE, above, upward, comm_, &requests[3]);
+    MPI_Irecv(direction, count, MPI_DOUBLE, below, upward, comm_, &requests[0]);
+    MPI_Irecv(direction + plane + cells_.cells(), count, MPI_DOUBLE, above, downward, comm_, &requests[1]);
+    MPI_Isend(direction + plane, count, MPI_DOUBLE, below, downward, comm_, &requests[2]);
+    MPI_Isend(direction + cells_.cells(), count, MPI_DOUBLE, above, upward, comm_, &requests[3]);
     matrix_.multiply(direction_, image_, {plane, last});
     MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
     matrix_.multiply(direction_, image_, {0, plane});

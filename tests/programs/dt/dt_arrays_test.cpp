@@ -24,19 +24,20 @@ std::int64_t checksum_without_fibers(graph_kind kind, graph_class size) {
   std::int64_t checksum = 0;
   for (std::uint32_t id = 0; id < made.size(); ++id) {
     const node& each = all.nodes()[id];
-    if (each.in.empty()) {
+    if (each.inputs.empty()) {
       made[id] = store.get(lengths[id]);
       fill_source(made[id].values(), id);
-    } else if (!each.out.empty()) {
+    } else if (!each.outputs.empty()) {
       made[id] = empty_result(store, size);
-      for (const std::uint32_t number : each.in) filter(store, made[id], made[all.edges()[number].from].values(), id);
-      divide(made[id].values(), each.in.size());
+      for (const std::uint32_t number : each.inputs)
+        filter(store, made[id], made[all.edges()[number].from].values(), id);
+      divide(made[id].values(), each.inputs.size());
       EXPECT_EQ(made[id].length(), lengths[id]) << id;
       EXPECT_LE(made[id].length(), store.length_max()) << id;
     } else {
       std::int64_t sum = 0;
-      for (const std::uint32_t number : each.in) sum += add_up(made[all.edges()[number].from].values(), id);
-      checksum += sink_checksum(sum, each.in.size(), id);
+      for (const std::uint32_t number : each.inputs) sum += add_up(made[all.edges()[number].from].values(), id);
+      checksum += sink_checksum(sum, each.inputs.size(), id);
     }
   }
   return checksum;

@@ -20,12 +20,12 @@ constexpr graph_class all_classes[] = {graph_class::s, graph_class::w, graph_cla
 
 ids before(const graph& all, std::uint32_t id) {
   ids out;
-  for (const std::uint32_t number : all.nodes()[id].in) out.push_back(all.edges()[number].from);
+  for (const std::uint32_t number : all.nodes()[id].inputs) out.push_back(all.edges()[number].from);
   return out;
 }
 ids after(const graph& all, std::uint32_t id) {
   ids out;
-  for (const std::uint32_t number : all.nodes()[id].out) out.push_back(all.edges()[number].to);
+  for (const std::uint32_t number : all.nodes()[id].outputs) out.push_back(all.edges()[number].to);
   return out;
 }
 
@@ -44,9 +44,9 @@ TEST(dt_graph, black_hole_feeds_one_sink_and_a_white_hole_is_its_mirror) {
   EXPECT_EQ(before(black, 8), (ids{0, 1, 2, 3}));
   EXPECT_EQ(before(black, 9), (ids{4, 5, 6, 7}));
   EXPECT_EQ(before(black, 10), (ids{8, 9}));
-  EXPECT_TRUE(black.nodes()[10].out.empty());
+  EXPECT_TRUE(black.nodes()[10].outputs.empty());
   const graph white{graph_kind::white_hole, graph_class::w};
-  EXPECT_TRUE(white.nodes()[0].in.empty());
+  EXPECT_TRUE(white.nodes()[0].inputs.empty());
   EXPECT_EQ(after(white, 0), (ids{2, 1}));
   EXPECT_EQ(after(white, 1), (ids{6, 5, 4, 3}));
   EXPECT_EQ(before(white, 3), (ids{1}));
@@ -60,7 +60,7 @@ TEST(dt_graph, shuffle_exchanges_by_one_bit_of_the_number_in_each_layer) {
   EXPECT_EQ(before(all, 7), (ids{2, 3}));
   EXPECT_EQ(before(all, 8), (ids{4, 6}));
   EXPECT_EQ(before(all, 11), (ids{5, 7}));
-  EXPECT_TRUE(all.nodes()[11].out.empty());
+  EXPECT_TRUE(all.nodes()[11].outputs.empty());
 }
 
 // A node sends and receives one edge after the other, and a long message waits for its receive: nodes never wait for
@@ -70,10 +70,10 @@ TEST(dt_graph, edges_of_a_node_are_in_an_order_that_all_nodes_keep) {
     for (const graph_class size : all_classes) {
       const graph all{kind, size};
       for (const node& each : all.nodes()) {
-        ids calls = each.in;
-        calls.insert(calls.end(), each.out.begin(), each.out.end());
+        ids calls = each.inputs;
+        calls.insert(calls.end(), each.outputs.begin(), each.outputs.end());
         if (kind == graph_kind::white_hole) {
-          EXPECT_LE(each.in.size(), 1U);  // the graph is a tree, and each edge waits for one before it alone
+          EXPECT_LE(each.inputs.size(), 1U);  // the graph is a tree, and each edge waits for one before it alone
         } else {
           EXPECT_TRUE(std::is_sorted(calls.begin(), calls.end()));
         }
