@@ -31,25 +31,25 @@ std::uint64_t word_of(std::uint64_t tag, std::uint64_t round) { return tag * 1'0
 
 // A round trip, again and again: the number that returns is the sent one, and one more.
 void ping(const blocking_device& with, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
-  auto& through = const_cast<blocking_device&>(with);
+  auto& io = const_cast<blocking_device&>(with);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::uint64_t word = word_of(tag, round);
-    through.send(peer, {&word, sizeof word}, {.tag = tag});
+    io.send(peer, {&word, sizeof word}, {.tag = tag});
     std::uint64_t back = 0;
-    const completion_record got = through.recv(peer, {&back, sizeof back}, {.tag = tag});
+    const completion_record got = io.recv(peer, {&back, sizeof back}, {.tag = tag});
     EXPECT_EQ(got.bytes(), sizeof back);
     EXPECT_EQ(got.tag(), tag);
     EXPECT_EQ(back, word + 1);
   }
 }
 
-void pong(blocking_device& through, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
+void pong(blocking_device& io, std::uint32_t peer, std::uint64_t tag, std::uint64_t rounds) {
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::uint64_t word = 0;
-    static_cast<void>(through.recv(peer, {&word, sizeof word}, {.tag = tag}));
+    static_cast<void>(io.recv(peer, {&word, sizeof word}, {.tag = tag}));
     EXPECT_EQ(word, word_of(tag, round));
     ++word;
-    through.send(peer, {&word, sizeof word}, {.tag = tag});
+    io.send(peer, {&word, sizeof word}, {.tag = tag});
   }
 }
 
@@ -100,7 +100,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
   for (const bool steal : {false, true}) {
     test::local_job{1}.run([&](runtime& rt) {
       device& dev = rt.default_device();
-      blocking_device through{dev};
+      blocking_device io{dev};
       std::array<device*, 1> served{&dev};
       const std::uint32_t workers = steal ? 2 : 1;
       fiber_scheduler fibers{{.workers = workers, .devices = served, .steal = steal}};
@@ -139,7 +139,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
       };
       fiber waits = fibers.spawn([&] {
         std::uint64_t word = 0;
-        static_cast<void>(through.recv(0, {&word, sizeof word}, {.tag = 1}));
+        static_cast<void>(io.recv(0, {&word, sizeof word}, {.tag = 1}));
         EXPECT_EQ(word, 5U);
         has_come.raise();
       });
@@ -147,7 +147,7 @@ TEST(blocking_device, gets_its_messages_while_fibers_begin_and_end_all_the_time)
         for (int chain = 0; chain < 1024; ++chain) begin_next();
         while (!has_counted() && std::chrono::steady_clock::now() < until) this_fiber::yield();
         const std::uint64_t word = 5;
-        through.send(0, {&word, sizeof word}, {.tag = 1});
+        io.send(0, {&word, sizeof word}, {.tag = 1});
       });
       sends.join();
       EXPECT_TRUE(test::eventually([&] { return has_come.is_raised() || std::chrono::steady_clock::now() > until; }));
@@ -199,7 +199,7 @@ TEST(blocking_device, serves_many_fibers_of_several_workers) {
   const std::uint64_t fibers_each = test::under_sanitizer ? 50 : 500;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     fiber_scheduler fibers{{.workers = 2, .devices = served}};
     rt.barrier();
@@ -207,9 +207,9 @@ TEST(blocking_device, serves_many_fibers_of_several_workers) {
     for (std::uint64_t tag = 0; tag < fibers_each; ++tag) {
       all.push_back(fibers.spawn([&, tag] {
         if (rt.rank() == 0) {
-          ping(through, 1, tag, 10);
+          ping(io, 1, tag, 10);
         } else {
-          pong(through, 0, tag, 10);
+          pong(io, 0, tag, 10);
         }
       }));
     }
@@ -231,13 +231,13 @@ TEST(blocking_device, posts_to_one_that_makes_progress_while_another_post_waits_
       const auto many = std::uint64_t{2} * rt.attributes().ring_cells;
       rt.barrier();
       if (rt.rank() == 0) {
-        blocking_device through{dev};
+        blocking_device io{dev};
         std::array<device*, 1> served{&dev};
         fiber_scheduler fibers{{.devices = served}};
         test::tally<> posted;
         const auto flood = [&](std::uint32_t peer, std::uint32_t at, bool counts) {
           for (std::uint64_t word = 0; word < many; ++word) {
-            through.am(peer, {1}, {&word, sizeof word}, {.device = at});
+            io.am(peer, {1}, {&word, sizeof word}, {.device = at});
             if (counts) posted.add();
           }
         };
@@ -273,12 +273,12 @@ TEST(blocking_device, posts_to_one_that_makes_progress_while_another_post_waits_
 
 TEST(blocking_device, serves_threads) {
   test::local_job{2}.run([](runtime& rt) {
-    blocking_device through{rt.default_device()};
+    blocking_device io{rt.default_device()};
     rt.barrier();
     if (rt.rank() == 0) {
-      ping(through, 1, 5, 20);
+      ping(io, 1, 5, 20);
     } else {
-      pong(through, 0, 5, 20);
+      pong(io, 0, 5, 20);
     }
     rt.barrier();
   });
@@ -287,7 +287,7 @@ TEST(blocking_device, serves_threads) {
 TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     const memory_region region{rt, std::size_t{1} << 16};
     std::array<remote_region, 2> all{};
@@ -298,32 +298,32 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
     fibers
         .spawn([&] {
           if (rt.rank() == 0) {
-            through.send(peer, std::as_bytes(std::span{&all[0], 1}));
-            static_cast<void>(through.recv(peer, std::as_writable_bytes(std::span{&all[1], 1})));
+            io.send(peer, std::as_bytes(std::span{&all[0], 1}));
+            static_cast<void>(io.recv(peer, std::as_writable_bytes(std::span{&all[1], 1})));
           } else {
-            static_cast<void>(through.recv(peer, std::as_writable_bytes(std::span{&all[0], 1})));
-            through.send(peer, std::as_bytes(std::span{&all[1], 1}));
+            static_cast<void>(io.recv(peer, std::as_writable_bytes(std::span{&all[0], 1})));
+            io.send(peer, std::as_bytes(std::span{&all[1], 1}));
           }
           const std::vector<std::byte> out(20'000, std::byte{7});
-          through.put(peer, out, remote_buffer{all[peer], 8}, {.complete_at = completion_level::delivered});
+          io.put(peer, out, remote_buffer{all[peer], 8}, {.complete_at = completion_level::delivered});
           std::vector<std::byte> in(20'000);
-          through.get(peer, in, remote_buffer{all[peer], 8});
+          io.get(peer, in, remote_buffer{all[peer], 8});
           EXPECT_EQ(in, out);
           std::vector<std::byte> turned(20'000);
           const std::array<buffer_ref, 2> halves{buffer_ref{turned.data() + 10'000, 10'000},
                                                  buffer_ref{turned.data(), 10'000}};
-          through.put(peer, std::span{out}.first(1), remote_buffer{all[peer], 8 + 10'000},
-                      {.complete_at = completion_level::delivered});
-          through.get(peer, buffer_list{halves}, remote_buffer{all[peer], 8});
+          io.put(peer, std::span{out}.first(1), remote_buffer{all[peer], 8 + 10'000},
+                 {.complete_at = completion_level::delivered});
+          io.get(peer, buffer_list{halves}, remote_buffer{all[peer], 8});
           EXPECT_EQ(turned, out);
           static_cast<void>(dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9, .allow_retry = false}));
-          matched_message found = through.probe(peer, {.tag = 9});
+          matched_message found = io.probe(peer, {.tag = 9});
           const std::array<buffer_ref, 2> parts{buffer_ref{in.data() + 20, 10}, buffer_ref{in.data(), 20}};
           std::ranges::fill(in, std::byte{});
-          EXPECT_EQ(through.recv(found, buffer_list{parts}).message_bytes(), 30U);
+          EXPECT_EQ(io.recv(found, buffer_list{parts}).message_bytes(), 30U);
           EXPECT_EQ(std::ranges::count(in, std::byte{7}), 30);
           for (std::uint64_t i = 0; i < 10; ++i) {
-            EXPECT_EQ(through.atomic<std::uint64_t>(peer, atomic_op::fetch_add, 2, remote_buffer{all[peer], 0}), 2 * i);
+            EXPECT_EQ(io.atomic<std::uint64_t>(peer, atomic_op::fetch_add, 2, remote_buffer{all[peer], 0}), 2 * i);
           }
         })
         .join();
@@ -335,7 +335,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
 TEST(blocking_device, leaves_the_worker_to_other_fibers_in_a_barrier_a_flush_and_a_wait) {
   test::local_job{2}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     counter signalled{rt};
     fiber_scheduler fibers{{.devices = served}};
@@ -351,13 +351,13 @@ TEST(blocking_device, leaves_the_worker_to_other_fibers_in_a_barrier_a_flush_and
     all.push_back(fibers.spawn([&] {
       std::uint64_t word = 0;
       if (rt.rank() == 0) {
-        through.send(peer, {&word, sizeof word});
-        static_cast<void>(through.recv(peer, {&word, sizeof word}));
+        io.send(peer, {&word, sizeof word});
+        static_cast<void>(io.recv(peer, {&word, sizeof word}));
         static_cast<void>(signalled.signal(completion_record{}));
       } else {
-        static_cast<void>(through.recv(peer, {&word, sizeof word}));
+        static_cast<void>(io.recv(peer, {&word, sizeof word}));
         rt.barrier();
-        through.send(peer, {&word, sizeof word});
+        io.send(peer, {&word, sizeof word});
       }
     }));
     for (fiber& each : all) each.join();
@@ -368,12 +368,12 @@ TEST(blocking_device, leaves_the_worker_to_other_fibers_in_a_barrier_a_flush_and
 TEST(blocking_device, is_refused_inside_a_handler) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     test::published<errc> refused;
     handler answers{rt, [&](completion_record&&) {
                       std::uint64_t word = 0;
                       try {
-                        through.send(0, {&word, sizeof word});
+                        io.send(0, {&word, sizeof word});
                       } catch (const error& why) {
                         refused.publish(why.code());
                       }
@@ -396,8 +396,8 @@ TEST(blocking_device, a_thread_that_finds_no_room_yields_until_there_is_some) {
     rt.barrier();
     if (rt.rank() == 0) {
       const test::at_each_yield counts{[&] { yields.add(); }};
-      blocking_device through{dev};
-      for (std::uint64_t word = 0; word < messages; ++word) through.am(1, {.id = 1}, {&word, sizeof word});
+      blocking_device io{dev};
+      for (std::uint64_t word = 0; word < messages; ++word) io.am(1, {.id = 1}, {&word, sizeof word});
     } else {
       // No room until then.
       EXPECT_TRUE(test::eventually([&] { return yields.value() >= 100; }));
@@ -410,17 +410,17 @@ TEST(blocking_device, a_thread_that_finds_no_room_yields_until_there_is_some) {
 TEST(blocking_device, throws_what_an_operation_ends_with) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     fiber_scheduler fibers{{.devices = served}};
     fiber receives = fibers.spawn([&] {
       std::array<std::byte, 10> small;
-      static_cast<void>(through.recv(0, std::span{small}, {.tag = 7}));
+      static_cast<void>(io.recv(0, std::span{small}, {.tag = 7}));
     });
     fibers
         .spawn([&] {
           const std::vector<std::byte> large(100);
-          through.send(0, large, {.tag = 7});
+          io.send(0, large, {.tag = 7});
         })
         .join();
     try {

@@ -24,7 +24,7 @@ void expect(const std::optional<std::string>& problem) { EXPECT_EQ(problem, std:
 TEST(blocking_kinds_of_memory, arrive_whole) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     const std::size_t packet = rt.attributes().packet_bytes;
     std::array<device*, 1> served{&dev};
     fiber_scheduler fibers{{.devices = served}};
@@ -42,18 +42,18 @@ TEST(blocking_kinds_of_memory, arrive_whole) {
         const std::uint64_t tag = 2 * key;
         fiber sender = fibers.spawn([&] {
           from.with_source([&](const auto& source) {
-            through.send(0, source, {.tag = tag});
-            through.send(0, source, {.tag = tag + 1, .complete_at = completion_level::delivered});
-            through.put(0, source, region.at(0), {.complete_at = completion_level::delivered});
+            io.send(0, source, {.tag = tag});
+            io.send(0, source, {.tag = tag + 1, .complete_at = completion_level::delivered});
+            io.put(0, source, region.at(0), {.complete_at = completion_level::delivered});
           });
-          got.with_target([&](const auto& into) { through.get(0, into, region.at(0)); });
+          got.with_target([&](const auto& into) { io.get(0, into, region.at(0)); });
         });
         fiber receiver = fibers.spawn([&] {
           received.with_target(
-              [&](const auto& into) { expect(received.problem_of(through.recv(0, into, {.tag = tag}), bytes)); });
-          EXPECT_EQ(through.peek(0, {.tag = tag + 1}).bytes, bytes);
-          matched_message found = through.probe(0, {.tag = tag + 1});
-          probed.with_target([&](const auto& into) { expect(probed.problem_of(through.recv(found, into), bytes)); });
+              [&](const auto& into) { expect(received.problem_of(io.recv(0, into, {.tag = tag}), bytes)); });
+          EXPECT_EQ(io.peek(0, {.tag = tag + 1}).bytes, bytes);
+          matched_message found = io.probe(0, {.tag = tag + 1});
+          probed.with_target([&](const auto& into) { expect(probed.problem_of(io.recv(found, into), bytes)); });
         });
         sender.join();
         receiver.join();

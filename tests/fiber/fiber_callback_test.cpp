@@ -209,7 +209,7 @@ TEST(fiber_callback, refuses_calls_that_wait_and_loses_nothing_by_that) {
     test::local_job{1}.run([&](runtime& rt) {
       device& dev = rt.default_device();
       device other{rt};
-      blocking_device through{other};
+      blocking_device io{other};
       counter never{rt};
       fiber_scheduler fibers{{.workers = 2}};
       fiber_mutex mutex;
@@ -233,7 +233,7 @@ TEST(fiber_callback, refuses_calls_that_wait_and_loses_nothing_by_that) {
           {"arm", [&] { static_cast<void>(rt.arm()); }},
           {"blocking_device::send",
            [&] {
-             through.send(rt.rank(), {"x", 1}, {.tag = 9});
+             io.send(rt.rank(), {"x", 1}, {.tag = 9});
            }},
           {"run_loop::run", [&] { loop.run({.timeout = std::chrono::milliseconds{1}}); }},
           {"fiber::join", [&] { joined.join(); }},

@@ -19,13 +19,13 @@ namespace {
 constexpr std::uint64_t message_rounds = test::under_sanitizer ? 5 : 50;
 
 // One round trip after the other with the fiber of the other rank that has the same tag.
-void talk(blocking_device& through, std::uint32_t rank, std::uint64_t tag) {
+void talk(blocking_device& io, std::uint32_t rank, std::uint64_t tag) {
   for (std::uint64_t round = 0; round < message_rounds; ++round) {
     std::uint64_t word = tag << 32 | round;
     std::uint64_t heard = 0;
-    if (rank == 0) through.send(1, {&word, sizeof word}, {.tag = tag});
-    const completion_record got = through.recv(1 - rank, {&heard, sizeof heard}, {.tag = tag});
-    if (rank == 1) through.send(0, {&word, sizeof word}, {.tag = tag});
+    if (rank == 0) io.send(1, {&word, sizeof word}, {.tag = tag});
+    const completion_record got = io.recv(1 - rank, {&heard, sizeof heard}, {.tag = tag});
+    if (rank == 1) io.send(0, {&word, sizeof word}, {.tag = tag});
     EXPECT_EQ(heard, word);
     EXPECT_EQ(got.tag(), tag);
   }
@@ -36,7 +36,7 @@ TEST(fiber_stolen_messages, reach_fibers_that_another_worker_has_begun) {
   constexpr std::uint64_t of_a_wave = 40;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     {
       fiber_scheduler fibers{{.workers = 2, .devices = served, .steal = true}};
@@ -52,7 +52,7 @@ TEST(fiber_stolen_messages, reach_fibers_that_another_worker_has_begun) {
               const auto where = std::this_thread::get_id();
               if (where != me) stolen.add();
               begun.add();
-              talk(through, rt.rank(), tag);
+              talk(io, rt.rank(), tag);
               EXPECT_EQ(std::this_thread::get_id(), where) << "a fiber stays with the worker that began it";
             }));
           }
@@ -73,7 +73,7 @@ TEST(fiber_stolen_messages, reach_all_of_many_fibers_that_spawn_others_between_t
   constexpr std::uint64_t parents = test::under_sanitizer ? 20 : 100;
   test::local_job{2}.run([&](runtime& rt) {
     device& dev = rt.default_device();
-    blocking_device through{dev};
+    blocking_device io{dev};
     std::array<device*, 1> served{&dev};
     test::tally<std::uint64_t> ended;
     {
@@ -81,12 +81,12 @@ TEST(fiber_stolen_messages, reach_all_of_many_fibers_that_spawn_others_between_t
       std::vector<fiber> all;
       for (std::uint64_t tag = 0; tag < parents; ++tag) {
         all.push_back(fibers.spawn([&, tag] {
-          talk(through, rt.rank(), tag);
+          talk(io, rt.rank(), tag);
           fiber child = fibers.spawn([&, tag] {
-            talk(through, rt.rank(), parents + tag);
+            talk(io, rt.rank(), parents + tag);
             ended.add();
           });
-          talk(through, rt.rank(), 2 * parents + tag);
+          talk(io, rt.rank(), 2 * parents + tag);
           child.join();
         }));
       }

@@ -71,7 +71,7 @@ std::size_t times(const std::string& words, const std::string& in) {
 void tell_of_all(runtime& rt) {
   device& dev = rt.default_device();
   std::array<device*, 1> served{&dev};
-  blocking_device through{dev};
+  blocking_device io{dev};
   fiber_event over;
   fiber_mutex taken;
   std::string said;
@@ -83,7 +83,7 @@ void tell_of_all(runtime& rt) {
     for (std::uint64_t tag = 1; tag <= 3; ++tag) {
       all.push_back(fibers.spawn([&, tag] {
         std::uint64_t mine = 0;
-        static_cast<void>(through.recv(0, {&mine, sizeof mine}, {.tag = tag}));
+        static_cast<void>(io.recv(0, {&mine, sizeof mine}, {.tag = tag}));
       }));
     }
     for (int i = 0; i < 2; ++i) all.push_back(fibers.spawn([&] { over.wait(); }));
@@ -94,7 +94,7 @@ void tell_of_all(runtime& rt) {
     err.wait_for("all 6 fibers wait");
     over.set();
     for (std::uint64_t tag = 1; tag <= 3; ++tag) {
-      all.push_back(fibers.spawn([&, tag] { through.send(0, {&word, sizeof word}, {.tag = tag}); }));
+      all.push_back(fibers.spawn([&, tag] { io.send(0, {&word, sizeof word}, {.tag = tag}); }));
     }
     for (fiber& each : all) each.join();
     // A second time, which is not reported.

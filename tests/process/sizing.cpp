@@ -83,10 +83,10 @@ class steps {
   std::size_t before_ = 0;
 };
 
-void post(device& through, const std::vector<std::unique_ptr<device>>& all, const std::function<status()>& once) {
+void post(device& dev, const std::vector<std::unique_ptr<device>>& all, const std::function<status()>& once) {
   while (once().is_retry()) {
     for (const auto& each : all) each->progress();
-    through.progress();
+    dev.progress();
   }
 }
 

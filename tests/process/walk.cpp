@@ -91,7 +91,7 @@ void walk_fiber() {
     weft::device& dev = rt.default_device();
     std::uint64_t word = 7;
     if (rt.rank() == 0) {
-      weft::blocking_device through{dev};
+      weft::blocking_device io{dev};
       std::array<weft::device*, 1> served{&dev};
       weft::fiber_scheduler fibers{{.devices = served}};
       fibers
@@ -99,7 +99,7 @@ void walk_fiber() {
             for (int i = 0; i < warm_up + walks; ++i) {
               if (i == warm_up) CALLGRIND_ZERO_STATS;
               round = i;
-              static_cast<void>(through.recv(1, std::span{&word, 1}, {.tag = 3}));
+              static_cast<void>(io.recv(1, std::span{&word, 1}, {.tag = 3}));
             }
             CALLGRIND_DUMP_STATS;
           })

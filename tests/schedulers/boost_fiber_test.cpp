@@ -83,16 +83,16 @@ TEST(boost_fibers, exchange_messages_with_another_rank) {
   constexpr std::uint64_t rounds = 40;
   weft::test::local_job{2}.run([](weft::runtime& rt) {
     weft::device& dev = rt.default_device();
-    weft::blocking_device through{dev};
+    weft::blocking_device io{dev};
     const std::uint32_t other = 1 - rt.rank();
     run_fibers(dev, fibers, [&](std::uint64_t tag) {
       std::vector<std::uint64_t> out(tag % 2 == 0 ? 1 : 20'000);
       std::vector<std::uint64_t> in(out.size());
       for (std::uint64_t round = 0; round < rounds; ++round) {
         out.front() = out.back() = round * fibers + tag;
-        const auto send = [&] { through.send(other, {out.data(), out.size() * sizeof out[0]}, {.tag = tag}); };
+        const auto send = [&] { io.send(other, {out.data(), out.size() * sizeof out[0]}, {.tag = tag}); };
         if (rt.rank() == 0) send();
-        const auto got = through.recv(other, {in.data(), in.size() * sizeof in[0]}, {.tag = tag});
+        const auto got = io.recv(other, {in.data(), in.size() * sizeof in[0]}, {.tag = tag});
         if (rt.rank() == 1) send();
         ASSERT_EQ(got.bytes(), in.size() * sizeof in[0]);
         ASSERT_EQ(in.front(), out.front());
