@@ -48,25 +48,25 @@ class written_messages {
   std::vector<step_ref> expected_;
 };
 
-schedule body_of(const collective_args& of) {
+schedule body_of(const collective_args& args) {
   schedule out;
-  element_room in{}, result{};
-  const reduction none{.combine = [](const void*, void*, std::size_t, void*) {}, .element_bytes = of.element_bytes};
-  run_short_body<written_messages>(out, of, in.data(), of.is_inplace ? in.data() : result.data(), none);
+  element_room input{}, result{};
+  const reduction none{.combine = [](const void*, void*, std::size_t, void*) {}, .element_bytes = args.element_bytes};
+  run_short_body<written_messages>(out, args, input.data(), args.is_inplace ? input.data() : result.data(), none);
   return out;
 }
 
-schedule schedule_of(const collective_args& of) {
+schedule schedule_of(const collective_args& args) {
   schedule out;
-  choose(of, {}, {}).algorithm->function(out, of);
+  choose(args, {}, {}).algorithm->function(out, args);
   return out;
 }
 
 using message = std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>;  // sent, peer, label, bytes
 
-std::vector<message> messages_of(const schedule& of) {
+std::vector<message> messages_of(const schedule& steps) {
   std::vector<message> out;
-  for (const step& each : of.steps()) {
+  for (const step& each : steps.steps()) {
     if (each.action == action::send) out.emplace_back(true, each.peer, each.label, each.from.bytes);
     if (each.action == action::receive) out.emplace_back(false, each.peer, each.label, each.into.bytes);
   }
@@ -75,18 +75,18 @@ std::vector<message> messages_of(const schedule& of) {
 }
 
 // All members of a collective by either; and by a choice of each member, in several drawn worlds.
-void compare(collective_args of, std::mt19937& random) {
+void compare(collective_args args, std::mt19937& random) {
   std::vector<schedule> bodies, schedules;
-  for (of.rank = 0; of.rank < of.size; ++of.rank) {
-    bodies.push_back(body_of(of));
-    schedules.push_back(schedule_of(of));
-    ASSERT_EQ(messages_of(bodies.back()), messages_of(schedules.back())) << "member " << of.rank;
+  for (args.rank = 0; args.rank < args.size; ++args.rank) {
+    bodies.push_back(body_of(args));
+    schedules.push_back(schedule_of(args));
+    ASSERT_EQ(messages_of(bodies.back()), messages_of(schedules.back())) << "member " << args.rank;
   }
   const counts wanted = count(schedules);
   ASSERT_EQ(wanted.wrong, "");
   for (int drawn = 0; drawn < 4; ++drawn) {
     std::vector<schedule> mixed;
-    for (std::uint32_t rank = 0; rank < of.size; ++rank)
+    for (std::uint32_t rank = 0; rank < args.size; ++rank)
       mixed.push_back(drawn == 0 || random() % 2 == 0 ? bodies[rank] : schedules[rank]);
     const counts found = count(mixed);
     ASSERT_EQ(found.wrong, "");
@@ -101,18 +101,18 @@ TEST(short_bodies, send_the_messages_of_their_schedules_whichever_members_take_w
   for (const operation kind : {operation::barrier, operation::broadcast, operation::allreduce}) {
     for (std::uint32_t size = 1; size <= 130; size += size < 68 ? 1U : 17U) {
       for (const bool is_oversubscribed : {false, true}) {
-        collective_args of{.operation = kind,
-                           .size = size,
-                           .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
-                           .block_bytes = kind == operation::barrier ? 0 : 1 + random() % short_bytes_max,
-                           .is_commutative = random() % 2 == 0,
-                           .is_inplace = kind == operation::allreduce && random() % 2 == 0,
-                           .is_oversubscribed = is_oversubscribed};
-        ASSERT_TRUE(has_short_body(of));
-        compared.insert(choose(of, {}, {}).algorithm->function);
-        compare(of, random);
-        ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << of.block_bytes << " bytes among " << size
-                                        << " members, root " << of.root << ", oversubscribed: " << is_oversubscribed;
+        collective_args args{.operation = kind,
+                             .size = size,
+                             .root = kind == operation::broadcast ? static_cast<std::uint32_t>(random() % size) : 0,
+                             .block_bytes = kind == operation::barrier ? 0 : 1 + random() % short_bytes_max,
+                             .is_commutative = random() % 2 == 0,
+                             .is_inplace = kind == operation::allreduce && random() % 2 == 0,
+                             .is_oversubscribed = is_oversubscribed};
+        ASSERT_TRUE(has_short_body(args));
+        compared.insert(choose(args, {}, {}).algorithm->function);
+        compare(args, random);
+        ASSERT_FALSE(HasFatalFailure()) << name_of(kind) << " of " << args.block_bytes << " bytes among " << size
+                                        << " members, root " << args.root << ", oversubscribed: " << is_oversubscribed;
       }
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of an ordered engine that have arrived before an older message of their source: a hash table by source and
-// number. Intrusive, by `next`. **Threads**: one at a time.
+// Messages of an ordered engine that have arrived before an older message of their source, and so are *early*: a hash
+// table by source and number. Intrusive, by `next`. **Threads**: one at a time.
 //
 // Cost: constant. The table grows (growing_buckets.hpp).
 #pragma once
