@@ -21,15 +21,15 @@ struct affine {
   std::uint32_t b;
 };
 
-affine combine(affine first, affine second, operands by) {
-  if (by == operands::commute) return {first.a + second.a, first.b ^ second.b};
-  if (by == operands::have_brackets) return {3 * first.a + (second.a ^ 0x9e37'79b9U), (first.b ^ 7) + 5 * second.b};
+affine combine(affine first, affine second, operands rule) {
+  if (rule == operands::commute) return {first.a + second.a, first.b ^ second.b};
+  if (rule == operands::have_brackets) return {3 * first.a + (second.a ^ 0x9e37'79b9U), (first.b ^ 7) + 5 * second.b};
   const std::uint32_t a = first.a | 1;  // odd: no operand is multiplied away
   return {a * (second.a | 1), a * second.b + first.b};
 }
 
 // into = from op into, or into = into op from. Elements are maps, one or more, or single bytes that are added.
-void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, operands by,
+void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::uint64_t element_bytes, operands rule,
             bool is_into_lower) {
   const std::uint64_t unit = element_bytes % sizeof(affine) == 0 ? sizeof(affine) : 1;
   for (std::uint64_t at = 0; at + unit <= bytes; at += unit) {
@@ -37,7 +37,7 @@ void reduce(const std::byte* from, std::byte* into, std::uint64_t bytes, std::ui
       affine first, second;
       std::memcpy(&first, from + at, sizeof first);
       std::memcpy(&second, into + at, sizeof second);
-      const affine both = is_into_lower ? combine(second, first, by) : combine(first, second, by);
+      const affine both = is_into_lower ? combine(second, first, rule) : combine(first, second, rule);
       std::memcpy(into + at, &both, sizeof both);
     } else {
       into[at] = static_cast<std::byte>(static_cast<unsigned>(into[at]) + static_cast<unsigned>(from[at]));
@@ -163,12 +163,12 @@ std::vector<std::byte> reduced(const all_bytes& in, std::uint32_t count, std::ui
 
 namespace {
 
-expected expect(std::span<const collective_args> of, std::mt19937& random) {
-  switch (of[0].operation) {
-    case operation::broadcast: return expect_broadcast(of, random);
+expected expect(std::span<const collective_args> members, std::mt19937& random) {
+  switch (members[0].operation) {
+    case operation::broadcast: return expect_broadcast(members, random);
     case operation::reduce:
     case operation::allreduce:
-    case operation::reduce_scatter: return expect_reduction(of, random);
+    case operation::reduce_scatter: return expect_reduction(members, random);
     case operation::barrier:
     case operation::gather:
     case operation::scatter:
@@ -177,12 +177,12 @@ expected expect(std::span<const collective_args> of, std::mt19937& random) {
     case operation::scan:
     case operation::exscan: break;
   }
-  return expect_blocks(of, random);
+  return expect_blocks(members, random);
 }
 
 // Of operations that have elements.
-std::string find_cut_element(std::span<const schedule> all, const collective_args& of) {
-  switch (of.operation) {
+std::string find_cut_element(std::span<const schedule> all, const collective_args& args) {
+  switch (args.operation) {
     case operation::broadcast:
     case operation::reduce:
     case operation::allreduce:
@@ -193,7 +193,7 @@ std::string find_cut_element(std::span<const schedule> all, const collective_arg
   }
   for (const schedule& each : all) {
     for (const step& now : each.steps()) {
-      if (now.from.bytes % of.element_bytes != 0 || now.into.bytes % of.element_bytes != 0)
+      if (now.from.bytes % args.element_bytes != 0 || now.into.bytes % args.element_bytes != 0)
         return fmt::format("a step has {} and {} bytes: an element is cut", now.from.bytes, now.into.bytes);
     }
   }
@@ -202,30 +202,31 @@ std::string find_cut_element(std::span<const schedule> all, const collective_arg
 
 }  // namespace
 
-std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random) {
-  return check(which, of, random, of[0].is_commutative ? operands::commute : operands::are_in_order);
+std::string check(const algorithm& which, std::span<const collective_args> members, std::mt19937& random) {
+  return check(which, members, random, members[0].is_commutative ? operands::commute : operands::are_in_order);
 }
 
-std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random, operands by) {
-  element_bytes_now = of[0].element_bytes;
-  operands_now = by;
-  const expected all = expect(of, random);
-  std::vector<schedule> schedules(of.size());
-  std::vector<rank_bytes> bytes(of.size());
-  for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
-    which.function(schedules[rank], of[rank]);
+std::string check(const algorithm& which, std::span<const collective_args> members, std::mt19937& random,
+                  operands rule) {
+  element_bytes_now = members[0].element_bytes;
+  operands_now = rule;
+  const expected all = expect(members, random);
+  std::vector<schedule> schedules(members.size());
+  std::vector<rank_bytes> bytes(members.size());
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
+    which.function(schedules[rank], members[rank]);
     bytes[rank] = {all.in[rank], all.before[rank]};
   }
   if (const counts counted = count(schedules); !counted.wrong.empty()) return counted.wrong;
-  if (std::string wrong = find_cut_element(schedules, of[0]); !wrong.empty()) return wrong;
+  if (std::string wrong = find_cut_element(schedules, members[0]); !wrong.empty()) return wrong;
   if (std::string wrong = find_race(schedules); !wrong.empty()) return wrong;
-  if (std::string wrong = of[0].operation == operation::barrier ? find_early_end(schedules) : ""; !wrong.empty())
+  if (std::string wrong = members[0].operation == operation::barrier ? find_early_end(schedules) : ""; !wrong.empty())
     return wrong;
   if (std::string wrong = carry_out(schedules, bytes, random); !wrong.empty()) return wrong;
-  for (std::uint32_t rank = 0; rank < of.size(); ++rank) {
+  for (std::uint32_t rank = 0; rank < members.size(); ++rank) {
     if (bytes[rank].in != all.in[rank]) return fmt::format("rank {}: the input was written", rank);
-    if (of[0].operation == operation::reduce_scatter) bytes[rank].out.resize(all.after[rank].size());
-    if (by == operands::have_brackets) {
+    if (members[0].operation == operation::reduce_scatter) bytes[rank].out.resize(all.after[rank].size());
+    if (rule == operands::have_brackets) {
       if (bytes[rank].out != bytes[0].out) return fmt::format("rank {} has another output than rank 0", rank);
       continue;
     }
@@ -234,9 +235,9 @@ std::string check(const algorithm& which, std::span<const collective_args> of, s
   return {};
 }
 
-std::string check(const algorithm& which, const collective_args& of, std::mt19937& random) {
-  std::vector<collective_args> all(of.size, of);
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) all[rank].rank = rank;
+std::string check(const algorithm& which, const collective_args& args, std::mt19937& random) {
+  std::vector<collective_args> all(args.size, args);
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) all[rank].rank = rank;
   return check(which, all, random);
 }
 

@@ -37,9 +37,9 @@ enum class operands : std::uint8_t {
 
 /// Runs `which` for all ranks, with values by `random`, and compares. The elements of reductions that do not commute
 /// are `are_in_order`. **Returns** the fault. `of` has the arguments of each rank, or is one for all ranks.
-[[nodiscard]] std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random);
-[[nodiscard]] std::string check(const algorithm& which, const collective_args& of, std::mt19937& random);
-[[nodiscard]] std::string check(const algorithm& which, std::span<const collective_args> of, std::mt19937& random,
-                                operands by);
+[[nodiscard]] std::string check(const algorithm& which, std::span<const collective_args> members, std::mt19937& random);
+[[nodiscard]] std::string check(const algorithm& which, const collective_args& args, std::mt19937& random);
+[[nodiscard]] std::string check(const algorithm& which, std::span<const collective_args> members, std::mt19937& random,
+                                operands rule);
 
 }  // namespace weft::coll::test

@@ -26,9 +26,9 @@ collective_args sum_of(std::uint64_t bytes, std::uint32_t size, bool is_commutat
           .is_commutative = is_commutative};
 }
 
-std::string refusal(const collective_args& of, std::string_view wanted, std::string_view setting) {
+std::string refusal(const collective_args& args, std::string_view wanted, std::string_view setting) {
   try {
-    static_cast<void>(coll::choose(of, wanted, setting));
+    static_cast<void>(coll::choose(args, wanted, setting));
   } catch (const error& why) {
     EXPECT_EQ(why.code(), errc::invalid_argument);
     return why.what();
@@ -51,53 +51,53 @@ TEST(choice_of_algorithm, is_the_calls_then_the_settings_then_the_rules) {
 }
 
 TEST(choice_of_algorithm, is_the_rules_where_the_settings_algorithm_can_not_do_it) {
-  const collective_args of = sum_of(1024, 4, false);
-  const choice chosen = coll::choose(of, {}, "allreduce:ring");
-  EXPECT_EQ(chosen.algorithm, coll::choose(of, {}, {}).algorithm);
+  const collective_args args = sum_of(1024, 4, false);
+  const choice chosen = coll::choose(args, {}, "allreduce:ring");
+  EXPECT_EQ(chosen.algorithm, coll::choose(args, {}, {}).algorithm);
   EXPECT_EQ(chosen.why, chosen_by::rule);
   EXPECT_EQ(chosen.unable, "ring");
   EXPECT_NE(coll::reason_of(chosen).find("WEFT_COLL names ring, which can't do this"), std::string::npos);
   // A call has no second choice.
-  EXPECT_NE(refusal(of, "ring", {}).find("this can't be done by algorithm 'ring'"), std::string::npos);
-  EXPECT_NE(
-      refusal(of, "rign", "allreduce:ring").find("there is no algorithm 'rign'; there are linear, recursive-doubling"),
-      std::string::npos);
+  EXPECT_NE(refusal(args, "ring", {}).find("this can't be done by algorithm 'ring'"), std::string::npos);
+  EXPECT_NE(refusal(args, "rign", "allreduce:ring")
+                .find("there is no algorithm 'rign'; there are linear, recursive-doubling"),
+            std::string::npos);
 }
 
 TEST(choice_of_algorithm, of_few_ranks_that_share_cores_lets_one_rank_do_more_so_that_others_wait_less) {
-  collective_args of = sum_of(64 * 1024, 4);
-  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
-  of.is_oversubscribed = true;
-  const choice chosen = coll::choose(of, {}, {});
+  collective_args args = sum_of(64 * 1024, 4);
+  EXPECT_EQ(coll::choose(args, {}, {}).algorithm->name, "rabenseifner");
+  args.is_oversubscribed = true;
+  const choice chosen = coll::choose(args, {}, {});
   EXPECT_EQ(chosen.algorithm->name, "linear");
   EXPECT_EQ(coll::reason_of(chosen), "the rule for blocks of up to 262144 bytes where up to 8 ranks share cores");
-  of.size = 9;
-  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
-  of.size = 4;
-  of.block_bytes = 1024 * 1024;
-  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "rabenseifner");
+  args.size = 9;
+  EXPECT_EQ(coll::choose(args, {}, {}).algorithm->name, "rabenseifner");
+  args.size = 4;
+  args.block_bytes = 1024 * 1024;
+  EXPECT_EQ(coll::choose(args, {}, {}).algorithm->name, "rabenseifner");
 }
 
 TEST(choice_of_algorithm, is_the_first_that_can_where_no_rule_fits) {
   const std::uint64_t bytes[] = {8, 16}, offsets[] = {0, 8};
-  collective_args of{
+  collective_args args{
       .operation = collective_operation::scatter, .size = 2, .in_blocks = {bytes, offsets}, .root_has_list = true};
-  EXPECT_EQ(coll::choose(of, {}, {}).algorithm->name, "linear");
-  EXPECT_EQ(coll::text_of(of), "scatter of blocks of different sizes among 2 members");
+  EXPECT_EQ(coll::choose(args, {}, {}).algorithm->name, "linear");
+  EXPECT_EQ(coll::text_of(args), "scatter of blocks of different sizes among 2 members");
   EXPECT_EQ(coll::text_of(sum_of(1, 1)), "allreduce of 1 byte among 1 member");
 }
 
 // Messages that this rank has sent since the last call.
 class sent_messages {
  public:
-  explicit sent_messages(const device& of) : of_{of} { static_cast<void>(more()); }
+  explicit sent_messages(const device& dev) : dev_{dev} { static_cast<void>(more()); }
   std::uint64_t more() {
-    const std::uint64_t now = of_.counters().posts.sends.operations;
+    const std::uint64_t now = dev_.counters().posts.sends.operations;
     return now - std::exchange(last_, now);
   }
 
  private:
-  const device& of_;
+  const device& dev_;
   std::uint64_t last_ = 0;
 };
 

@@ -30,7 +30,7 @@ struct cost {
   std::uint64_t rounds, messages, bytes, bytes_of_a_rank;
 };
 
-using cost_function = cost (*)(const group_numbers& of);
+using cost_function = cost (*)(const group_numbers& g);
 enum class sizes_of { all, powers_of_2, powers_of_4 };
 
 struct expected_cost {
@@ -38,86 +38,86 @@ struct expected_cost {
   std::string_view name;
   sizes_of sizes;
   bool is_quadratic;  // in messages
-  cost_function of;
+  cost_function formula;
 };
 
-cost pipeline(const group_numbers& of) {
-  return {of.n + segments - 2, (of.n - 1) * segments, (of.n - 1) * of.bytes, of.bytes};
+cost pipeline(const group_numbers& g) {
+  return {g.n + segments - 2, (g.n - 1) * segments, (g.n - 1) * g.bytes, g.bytes};
 }
-cost all_to_all(const group_numbers& of) {
-  return {of.n - 1, of.n * (of.n - 1), of.n * (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
+cost all_to_all(const group_numbers& g) {
+  return {g.n - 1, g.n * (g.n - 1), g.n * (g.n - 1) * g.bytes, (g.n - 1) * g.bytes};
 }
 
 const std::vector<expected_cost> expected_costs{
     {operation::barrier, "dissemination", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {of.ceil_log, of.n * of.ceil_log, 0, 0};
+     [](const group_numbers& g) -> cost {
+       return {g.ceil_log, g.n * g.ceil_log, 0, 0};
      }},
     {operation::barrier, "linear", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {2 * (of.n - 1), 2 * (of.n - 1), 0, 0};
+     [](const group_numbers& g) -> cost {
+       return {2 * (g.n - 1), 2 * (g.n - 1), 0, 0};
      }},
     {operation::barrier, "tree", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {2 * of.ceil_log, 2 * (of.n - 1), 0, 0};
+     [](const group_numbers& g) -> cost {
+       return {2 * g.ceil_log, 2 * (g.n - 1), 0, 0};
      }},
     {operation::broadcast, "linear", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {of.n - 1, of.n - 1, (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {g.n - 1, g.n - 1, (g.n - 1) * g.bytes, (g.n - 1) * g.bytes};
      }},
     {operation::broadcast, "binomial", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {of.ceil_log, of.n - 1, (of.n - 1) * of.bytes, of.ceil_log * of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {g.ceil_log, g.n - 1, (g.n - 1) * g.bytes, g.ceil_log * g.bytes};
      }},
     {operation::broadcast, "k-nomial", sizes_of::powers_of_4, false,
-     [](const group_numbers& of) -> cost {
-       const std::uint64_t rounds = 3 * of.log_p / 2;
-       return {rounds, of.n - 1, (of.n - 1) * of.bytes, rounds * of.bytes};
+     [](const group_numbers& g) -> cost {
+       const std::uint64_t rounds = 3 * g.log_p / 2;
+       return {rounds, g.n - 1, (g.n - 1) * g.bytes, rounds * g.bytes};
      }},
     {operation::broadcast, "scatter-allgather", sizes_of::powers_of_2, true,
-     [](const group_numbers& of) -> cost {
-       return {of.log_p + of.n - 1, of.n - 1 + of.n * (of.n - 1) - of.n / 2 * of.log_p, (of.n - 1) * of.bytes,
-               2 * (of.n - 1) * (of.bytes / of.n)};
+     [](const group_numbers& g) -> cost {
+       return {g.log_p + g.n - 1, g.n - 1 + g.n * (g.n - 1) - g.n / 2 * g.log_p, (g.n - 1) * g.bytes,
+               2 * (g.n - 1) * (g.bytes / g.n)};
      }},
     {operation::broadcast, "chain", sizes_of::all, false, pipeline},
     {operation::reduce, "linear", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {of.n - 1, of.n - 1, (of.n - 1) * of.bytes, of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {g.n - 1, g.n - 1, (g.n - 1) * g.bytes, g.bytes};
      }},
     {operation::reduce, "binomial", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {of.ceil_log, of.n - 1, (of.n - 1) * of.bytes, of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {g.ceil_log, g.n - 1, (g.n - 1) * g.bytes, g.bytes};
      }},
     {operation::reduce, "rabenseifner", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       const std::uint64_t part = of.bytes / of.p;
-       return {2 * of.log_p + of.if_pairs(1), of.p * of.log_p + of.p - 1 + of.r,
-               (of.p - 1 + of.r) * of.bytes + of.log_p * (of.bytes / 2), of.bytes - part + of.bytes / 2};
+     [](const group_numbers& g) -> cost {
+       const std::uint64_t part = g.bytes / g.p;
+       return {2 * g.log_p + g.if_pairs(1), g.p * g.log_p + g.p - 1 + g.r,
+               (g.p - 1 + g.r) * g.bytes + g.log_p * (g.bytes / 2), g.bytes - part + g.bytes / 2};
      }},
     {operation::reduce, "chain", sizes_of::all, false, pipeline},
     {operation::allreduce, "linear", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {2 * (of.n - 1), 2 * (of.n - 1), 2 * (of.n - 1) * of.bytes, (of.n - 1) * of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {2 * (g.n - 1), 2 * (g.n - 1), 2 * (g.n - 1) * g.bytes, (g.n - 1) * g.bytes};
      }},
     {operation::allreduce, "recursive-doubling", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       const std::uint64_t messages = of.p * of.log_p + 2 * of.r;
-       return {of.log_p + of.if_pairs(2), messages, messages * of.bytes, (of.log_p + of.if_pairs(1)) * of.bytes};
+     [](const group_numbers& g) -> cost {
+       const std::uint64_t messages = g.p * g.log_p + 2 * g.r;
+       return {g.log_p + g.if_pairs(2), messages, messages * g.bytes, (g.log_p + g.if_pairs(1)) * g.bytes};
      }},
     {operation::allreduce, "rabenseifner", sizes_of::all, false,
-     [](const group_numbers& of) -> cost {
-       return {2 * of.log_p + of.if_pairs(2), 2 * (of.p * of.log_p + of.r), 2 * (of.p - 1 + of.r) * of.bytes,
-               2 * (of.bytes - of.bytes / of.p) + of.if_pairs(1) * of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {2 * g.log_p + g.if_pairs(2), 2 * (g.p * g.log_p + g.r), 2 * (g.p - 1 + g.r) * g.bytes,
+               2 * (g.bytes - g.bytes / g.p) + g.if_pairs(1) * g.bytes};
      }},
     {operation::allreduce, "ring", sizes_of::all, true,
-     [](const group_numbers& of) -> cost {
-       return {2 * (of.n - 1), 2 * of.n * (of.n - 1), 2 * (of.n - 1) * of.bytes, 2 * (of.n - 1) * (of.bytes / of.n)};
+     [](const group_numbers& g) -> cost {
+       return {2 * (g.n - 1), 2 * g.n * (g.n - 1), 2 * (g.n - 1) * g.bytes, 2 * (g.n - 1) * (g.bytes / g.n)};
      }},
     {operation::reduce_scatter, "pairwise", sizes_of::all, true, all_to_all},
     {operation::reduce_scatter, "ring", sizes_of::all, true, all_to_all},
     {operation::reduce_scatter, "recursive-halving", sizes_of::powers_of_2, false,
-     [](const group_numbers& of) -> cost {
-       return {of.log_p, of.n * of.log_p, (of.n - 1) * of.n * of.bytes, (of.n - 1) * of.bytes};
+     [](const group_numbers& g) -> cost {
+       return {g.log_p, g.n * g.log_p, (g.n - 1) * g.n * g.bytes, (g.n - 1) * g.bytes};
      }},
 };
 
@@ -152,13 +152,13 @@ TEST(coll_counts_of_reductions, equal_the_formulas_of_the_literature) {
     for (std::uint32_t n = 2; n <= 1024; ++n) {
       if (!is_meant(each, n)) continue;
       const std::uint64_t p = std::bit_floor(n);
-      const group_numbers of{.n = n,
-                             .p = p,
-                             .r = n - p,
-                             .log_p = static_cast<std::uint64_t>(std::countr_zero(p)),
-                             .ceil_log = static_cast<std::uint64_t>(std::bit_width(n - 1)),
-                             .bytes = args_of(each.kind, n).block_bytes};
-      const cost expected = each.of(of);
+      const group_numbers g{.n = n,
+                            .p = p,
+                            .r = n - p,
+                            .log_p = static_cast<std::uint64_t>(std::countr_zero(p)),
+                            .ceil_log = static_cast<std::uint64_t>(std::bit_width(n - 1)),
+                            .bytes = args_of(each.kind, n).block_bytes};
+      const cost expected = each.formula(g);
       const counts counted = count_of(each.kind, each.name, n);
       SCOPED_TRACE(std::string{name_of(each.kind)} + ' ' + std::string{each.name} + ' ' + std::to_string(n));
       EXPECT_EQ(counted.wrong, "");
@@ -194,27 +194,27 @@ TEST(coll_counts_of_reductions, sizes_between_the_powers_cost_no_more_than_their
 TEST(coll_counts_of_reductions, bytes_have_64_bits) {
   const node_map nodes = test::nodes_of(6, 2);
   for (const algorithm& each : algorithms()) {
-    const collective_args of{.operation = each.operation,
-                             .size = 6,
-                             .root = 4,
-                             .block_bytes = 3 * (std::uint64_t{1} << 40),
-                             .element_bytes = 8,
-                             .nodes = &nodes};
-    if (!each.can(of)) continue;
-    const counts counted = count(each, of);
+    const collective_args args{.operation = each.operation,
+                               .size = 6,
+                               .root = 4,
+                               .block_bytes = 3 * (std::uint64_t{1} << 40),
+                               .element_bytes = 8,
+                               .nodes = &nodes};
+    if (!each.can(args)) continue;
+    const counts counted = count(each, args);
     EXPECT_EQ(counted.wrong, "");
     if (each.operation != operation::barrier) {
-      EXPECT_GE(counted.bytes, 5 * of.block_bytes) << name_of(each.operation) << ' ' << each.name;
+      EXPECT_GE(counted.bytes, 5 * args.block_bytes) << name_of(each.operation) << ' ' << each.name;
     }
   }
 }
 
 // Of another root than rank 0.
 TEST(coll_counts_of_reductions, order_of_ranks_costs_a_binomial_reduce_one_message_more) {
-  collective_args of = args_of(operation::reduce, 11);
-  of.root = 3;
-  of.is_commutative = false;
-  const counts counted = count(algorithm_of(operation::reduce, "binomial"), of);
+  collective_args args = args_of(operation::reduce, 11);
+  args.root = 3;
+  args.is_commutative = false;
+  const counts counted = count(algorithm_of(operation::reduce, "binomial"), args);
   EXPECT_EQ(counted.wrong, "");
   EXPECT_EQ(counted.messages, 11U);
   EXPECT_EQ(counted.rounds, 5U);

@@ -29,9 +29,9 @@ task<void> awaited(run_loop& loop, group all, const collective which, errc& end)
 }
 
 // Returns the end of `which` at this member; the error of a start is an end, too.
-errc end_in_form(form as, const collective& which, group& all) {
+errc end_in_form(form call_form, const collective& which, group& all) {
   try {
-    switch (as) {
+    switch (call_form) {
       case form::run: which.run(all); return errc::none;
       case form::keep: {
         persistent_collective kept = which.keep(all);
@@ -50,12 +50,12 @@ errc end_in_form(form as, const collective& which, group& all) {
       case form::node: break;
     }
     synchronizer end{all.device().runtime()};
-    graph one{all.device()};
-    if (as == form::post) {
+    graph single{all.device()};
+    if (call_form == form::post) {
       static_cast<void>(which.post(all, end));
     } else {
-      one.add_post([&](completion& local) { return which.post(all, local); });
-      one.start(end);
+      single.add_post([&](completion& local) { return which.post(all, local); });
+      single.start(end);
     }
     if (!test::eventually(all.device(), [&] { return end.is_ready(); })) return errc::transport_failed;
     return end.take()->error();
@@ -82,21 +82,21 @@ void for_each_job(const std::function<void(group&, form, bool is_checked)>& body
   for (const bool is_checked : {false, true}) {
     test::local_job{3, {.check = is_checked}}.run([&](runtime& rt) {
       group all = rt.world();
-      for (const form as : forms) body(all, as, is_checked);
+      for (const form call_form : forms) body(all, call_form, is_checked);
       collective::barrier().run(all);
     });
   }
 }
 
 TEST(collectives_inplace, are_none_of_a_member_that_sends_nothing) {
-  for_each_job([](group& all, form as, bool is_checked) {
+  for_each_job([](group& all, form call_form, bool is_checked) {
     const word_lists lists{all};
     const words in(all.rank() != 0 ? all.size() : 0, all.rank());
     words out(all.size(), 77);
     const std::uint64_t sent_before = all.device().counters().posts.sends.operations;
     const collective which =
         collective::alltoall(in, out, {lists.sent, lists.sent_at}, {lists.received, lists.received_at});
-    EXPECT_EQ(end_in_form(as, which, all), errc::none);
+    EXPECT_EQ(end_in_form(call_form, which, all), errc::none);
     EXPECT_EQ(out, (words{77, 1, 2}));
     const std::uint64_t sent = all.device().counters().posts.sends.operations - sent_before;
     if (all.rank() == 0 && !is_checked) {
@@ -107,12 +107,12 @@ TEST(collectives_inplace, are_none_of_a_member_that_sends_nothing) {
 
 // `{}` with a list of sent blocks, all of no bytes: the list decides.
 TEST(collectives_inplace, are_none_where_a_list_says_what_is_sent) {
-  for_each_job([](group& all, form as, bool /*is_checked*/) {
+  for_each_job([](group& all, form call_form, bool /*is_checked*/) {
     const word_lists lists{all};
     const words in(all.size(), all.rank());
     words out(all.size(), 77);
     const blocks sent{lists.sent, lists.sent_at}, received{lists.received, lists.received_at};
-    EXPECT_EQ(end_in_form(as,
+    EXPECT_EQ(end_in_form(call_form,
                           all.rank() == 0 ? collective::alltoall({}, out, sent, received)
                                           : collective::alltoall(in, out, sent, received),
                           all),
@@ -122,7 +122,7 @@ TEST(collectives_inplace, are_none_where_a_list_says_what_is_sent) {
 }
 
 TEST(collectives_inplace, may_have_members_without_bytes) {
-  for_each_job([](group& all, form as, bool /*is_checked*/) {
+  for_each_job([](group& all, form call_form, bool /*is_checked*/) {
     const std::uint64_t me = all.rank();
     // Members 1 and 2 exchange a word, member 0 nothing.
     words sizes, offsets;
@@ -133,28 +133,30 @@ TEST(collectives_inplace, may_have_members_without_bytes) {
     words out;
     if (me != 0) out = {100 * me, 100 * me + 1, 100 * me + 2};
     const collective which = collective::alltoall({}, out, {}, {sizes, offsets});
-    EXPECT_EQ(end_in_form(as, which, all), errc::none);
+    EXPECT_EQ(end_in_form(call_form, which, all), errc::none);
     // A kept one has run twice, so that words are back.
     const std::uint64_t other = 3 - me;
     if (me != 0) {
-      EXPECT_EQ(out[other], as == form::keep ? 100 * me + other : 100 * other + me);
+      EXPECT_EQ(out[other], call_form == form::keep ? 100 * me + other : 100 * other + me);
     }
 
     words mine(me == 1 ? 0 : 1, me);  // of an allgather: the block of member 1 is empty
     words gathered(2, 7);
     if (me != 1) gathered[me / 2] = me;
     const words block_sizes{8, 0, 8}, block_offsets{0, 0, 8};
-    EXPECT_EQ(end_in_form(as, collective::allgather({}, gathered, {block_sizes, block_offsets}), all), errc::none);
+    EXPECT_EQ(end_in_form(call_form, collective::allgather({}, gathered, {block_sizes, block_offsets}), all),
+              errc::none);
     EXPECT_EQ(gathered, (words{0, 2}));
     gathered.assign(2, 7);
-    EXPECT_EQ(end_in_form(as, collective::allgather(mine, gathered, {block_sizes, block_offsets}), all), errc::none);
+    EXPECT_EQ(end_in_form(call_form, collective::allgather(mine, gathered, {block_sizes, block_offsets}), all),
+              errc::none);
     EXPECT_EQ(gathered, (words{0, 2}));
   });
 }
 
 // Nothing at all, in place or not.
 TEST(collectives_inplace, may_have_no_bytes) {
-  for_each_job([](group& all, form as, bool /*is_checked*/) {
+  for_each_job([](group& all, form call_form, bool /*is_checked*/) {
     const words none;
     words out;
     const reduction sum = reduction::callable<std::uint64_t>();
@@ -169,19 +171,19 @@ TEST(collectives_inplace, may_have_no_bytes) {
             collective::allgather(in, out), collective::alltoall(in, out), collective::reduce_scatter(in, out, sum),
             collective::allgather(in, out, empty), collective::alltoall(in, out, is_inplace ? blocks{} : empty, empty),
             collective::reduce_scatter(in, out, sum, empty)})
-        EXPECT_EQ(end_in_form(as, which, all), errc::none);
+        EXPECT_EQ(end_in_form(call_form, which, all), errc::none);
     }
   });
 }
 
 TEST(collectives_inplace, are_none_with_an_empty_container) {
-  for_each_job([](group& all, form as, bool /*is_checked*/) {
+  for_each_job([](group& all, form call_form, bool /*is_checked*/) {
     const words none;
     words out(all.size(), 77);
     const reduction sum = reduction::callable<std::uint64_t>();
     const bool is_root = all.rank() == 1;
     const auto refused = [&](const collective& which) {
-      EXPECT_EQ(end_in_form(as, which, all), errc::invalid_argument);
+      EXPECT_EQ(end_in_form(call_form, which, all), errc::invalid_argument);
       EXPECT_EQ(out, words(all.size(), 77));
     };
     words nothing;

@@ -82,7 +82,7 @@ class stored_buffer {
 
 // One collective, as all members know it.
 struct trial {
-  coll::algorithm how;
+  coll::algorithm algorithm;
   std::uint32_t size;
   std::uint32_t root;
   std::size_t block;  // bytes
@@ -93,7 +93,7 @@ struct trial {
   // The sizes of this member's buffers.
   [[nodiscard]] std::array<std::size_t, 2> sizes(std::uint32_t member) const {
     const bool is_root = member == root;
-    switch (how.operation) {
+    switch (algorithm.operation) {
       case collective_operation::barrier: return {0, 0};
       case collective_operation::broadcast: return {0, block};
       case collective_operation::reduce: return {is_inplace && is_root ? 0 : block, is_root ? block : 0};
@@ -107,21 +107,21 @@ struct trial {
     }
   }
   [[nodiscard]] collective parts(std::uint32_t member, const buffer_ref& in, const buffer_ref& out) const {
-    const bool is_at_root = how.operation == collective_operation::reduce ||
-                            how.operation == collective_operation::gather ||
-                            how.operation == collective_operation::scatter;
+    const bool is_at_root = algorithm.operation == collective_operation::reduce ||
+                            algorithm.operation == collective_operation::gather ||
+                            algorithm.operation == collective_operation::scatter;
     const reduction by = is_commutative ? reduction::callable<std::uint64_t>(std::plus<>{})
                                         : reduction::callable<std::uint64_t>(composed{}, false);
-    return collective{{.operation = how.operation,
+    return collective{{.operation = algorithm.operation,
                        .is_inplace = is_inplace && (!is_at_root || member == root),
                        .root = root,
-                       .input = how.operation == collective_operation::broadcast ? out : in,
+                       .input = algorithm.operation == collective_operation::broadcast ? out : in,
                        .out = out,
                        .op = by}};
   }
   // Of a reduce-scatter in place, what is behind the result does not matter.
   [[nodiscard]] bytes result(bytes out) const {
-    if (how.operation == collective_operation::reduce_scatter) out.resize(block);
+    if (algorithm.operation == collective_operation::reduce_scatter) out.resize(block);
     return out;
   }
 };
@@ -134,21 +134,21 @@ bytes some_bytes(std::uint64_t seed, std::size_t count) {
 }
 
 // Runs it twice, and compares. Two members need not use one kind of memory.
-void compare(group& all, const trial& of, kinds_of_memory& kinds, std::uint64_t seed) {
-  const auto [in_bytes, out_bytes] = of.sizes(all.rank());
+void compare(group& all, const trial& tried, kinds_of_memory& kinds, std::uint64_t seed) {
+  const auto [in_bytes, out_bytes] = tried.sizes(all.rank());
   const std::uint64_t mine = seed * 64 + all.rank();
   bytes in = some_bytes(mine, in_bytes), out = some_bytes(mine + 32, out_bytes);
   const auto one_of = [&](std::uint64_t shift) { return static_cast<storage>((mine * 0x9e37'79b9U >> shift) % 6); };
   kinds.free_guarded = 0;
   stored_buffer stored_in{kinds, one_of(8), in}, stored_out{kinds, one_of(16), out};
-  const collective_options options{.algorithm = of.is_named ? of.how.name : std::string_view{}};
-  of.parts(all.rank(), {in.data(), in.size()}, {out.data(), out.size()}).run(all, options);
-  of.parts(all.rank(), stored_in.all(), stored_out.all()).run(all, options);
+  const collective_options options{.algorithm = tried.is_named ? tried.algorithm.name : std::string_view{}};
+  tried.parts(all.rank(), {in.data(), in.size()}, {out.data(), out.size()}).run(all, options);
+  tried.parts(all.rank(), stored_in.all(), stored_out.all()).run(all, options);
   EXPECT_EQ(stored_in.content(), in);
-  EXPECT_EQ(of.result(stored_out.content()), of.result(out))
-      << name_of(of.how.operation) << ' ' << of.how.name << " of " << of.block << " bytes, member " << all.rank()
-      << " of " << of.size << ", root " << of.root << ", from " << test::name_of(one_of(8)) << " to "
-      << test::name_of(one_of(16)) << ", in place: " << of.is_inplace << ", named: " << of.is_named;
+  EXPECT_EQ(tried.result(stored_out.content()), tried.result(out))
+      << name_of(tried.algorithm.operation) << ' ' << tried.algorithm.name << " of " << tried.block << " bytes, member "
+      << all.rank() << " of " << tried.size << ", root " << tried.root << ", from " << test::name_of(one_of(8))
+      << " to " << test::name_of(one_of(16)) << ", in place: " << tried.is_inplace << ", named: " << tried.is_named;
 }
 
 void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_options& options) {
@@ -158,23 +158,23 @@ void compare_all(runtime& rt, std::uint64_t seed, const test::guarded_memory_opt
   group all = rt.world();
   kinds_of_memory kinds{rt, std::size_t{2} << 20, options};
   for (int round = 0; round < (test::under_sanitizer ? 1 : 3); ++round) {
-    for (const coll::algorithm& how : coll::algorithms()) {
-      const trial of{.how = how,
-                     .size = all.size(),
-                     .root = static_cast<std::uint32_t>(random() % all.size()),
-                     .block = blocks[random() % std::size(blocks)],
-                     .is_commutative = random() % 2 == 0,
-                     .is_inplace = random() % 2 == 0,
-                     .is_named = random() % 3 != 0};
+    for (const coll::algorithm& algorithm : coll::algorithms()) {
+      const trial tried{.algorithm = algorithm,
+                        .size = all.size(),
+                        .root = static_cast<std::uint32_t>(random() % all.size()),
+                        .block = blocks[random() % std::size(blocks)],
+                        .is_commutative = random() % 2 == 0,
+                        .is_inplace = random() % 2 == 0,
+                        .is_named = random() % 3 != 0};
       const std::uint64_t content = random();
-      const coll::collective_args args{.operation = how.operation,
-                                       .size = of.size,
-                                       .root = of.root,
-                                       .block_bytes = of.block,
+      const coll::collective_args args{.operation = algorithm.operation,
+                                       .size = tried.size,
+                                       .root = tried.root,
+                                       .block_bytes = tried.block,
                                        .element_bytes = word,
-                                       .is_commutative = of.is_commutative,
-                                       .is_inplace = of.is_inplace};
-      if (how.can(args)) compare(all, of, kinds, content);
+                                       .is_commutative = tried.is_commutative,
+                                       .is_inplace = tried.is_inplace};
+      if (algorithm.can(args)) compare(all, tried, kinds, content);
     }
   }
 }
@@ -300,11 +300,11 @@ TEST(collectives_of_kinds, refuse_memory_that_they_may_not_use) {
     std::array<std::byte, 64> some{};
     std::optional<memory_kind> kind{std::in_place, rt, "aligned",
                                     memory_functions{.processor_may_touch = true, .alignment = 64}};
-    const memory of{*kind};
+    const memory tried{*kind};
     const std::size_t ahead = 64 - reinterpret_cast<std::uintptr_t>(some.data()) % 64;
-    EXPECT_TRUE(refused({some.data() + ahead % 64 + 1, 1, of}));
+    EXPECT_TRUE(refused({some.data() + ahead % 64 + 1, 1, tried}));
     kind.reset();
-    EXPECT_TRUE(refused({some.data(), 1, of}));
+    EXPECT_TRUE(refused({some.data(), 1, tried}));
     const layout ordinary{layout::contiguous{}};
     EXPECT_FALSE(refused({some.data(), 1, ordinary}));
   });

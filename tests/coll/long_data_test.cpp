@@ -26,23 +26,23 @@ struct moved_bytes {
   std::uint64_t in_packets = 0;
 };
 
-moved_bytes moved(const device& by) {
-  const path_counters paths = by.counters().message_paths;
+moved_bytes moved(const device& dev) {
+  const path_counters paths = dev.counters().message_paths;
   return {paths.copied.bytes + paths.copied_by_both.bytes, paths.one_packet.bytes + paths.many_packets.bytes};
 }
 
 // Runs it at all ranks, and adds up how bytes were moved.
 moved_bytes moved_by_all(
     std::uint32_t ranks,
-    const std::function<collective(std::vector<std::byte>& in, std::vector<std::byte>& out)>& make) {
+    const std::function<collective(std::vector<std::byte>& input, std::vector<std::byte>& out)>& make) {
   std::vector<moved_bytes> of_ranks(ranks);
   test::local_job{ranks, runtime_options{.transport = "self,shm"}}.run([&](runtime& rt) {
     group all = rt.world();
-    std::vector<std::byte> in, out;
-    const collective one = make(in, out);
+    std::vector<std::byte> input, out;
+    const collective made = make(input, out);
     collective::barrier().run(all);
     const moved_bytes before = moved(rt.default_device());
-    one.run(all);
+    made.run(all);
     collective::barrier().run(all);
     const moved_bytes after = moved(rt.default_device());
     of_ranks[rt.rank()] = {after.copied - before.copied, after.in_packets - before.in_packets};
@@ -69,34 +69,34 @@ class long_data : public testing::TestWithParam<std::uint32_t> {
 
 TEST_P(long_data, of_a_broadcast_is_read_once_by_each_member_and_not_sent_in_packets) {
   const std::uint64_t n = GetParam();
-  const moved_bytes by = moved_by_all(GetParam(), [&](auto&, auto& out) {
+  const moved_bytes counted = moved_by_all(GetParam(), [&](auto&, auto& out) {
     out.resize(mib);
     return collective::broadcast(out, GetParam() - 1);
   });
-  EXPECT_EQ(by.copied, (n - 1) * mib);
-  EXPECT_EQ(by.in_packets, 0U);
+  EXPECT_EQ(counted.copied, (n - 1) * mib);
+  EXPECT_EQ(counted.in_packets, 0U);
 }
 
 TEST_P(long_data, of_an_allgather_is_read_once_by_each_member_and_not_sent_in_packets) {
   const std::uint64_t n = GetParam();
-  const moved_bytes by = moved_by_all(GetParam(), [&](auto& in, auto& out) {
-    in.resize(mib);
+  const moved_bytes counted = moved_by_all(GetParam(), [&](auto& input, auto& out) {
+    input.resize(mib);
     out.resize(n * mib);
-    return collective::allgather(in, out);
+    return collective::allgather(input, out);
   });
-  EXPECT_EQ(by.copied, n * (n - 1) * mib);
-  EXPECT_EQ(by.in_packets, 0U);
+  EXPECT_EQ(counted.copied, n * (n - 1) * mib);
+  EXPECT_EQ(counted.in_packets, 0U);
 }
 
 TEST_P(long_data, of_an_alltoall_is_read_once_by_each_member_and_not_sent_in_packets) {
   const std::uint64_t n = GetParam();
-  const moved_bytes by = moved_by_all(GetParam(), [&](auto& in, auto& out) {
-    in.resize(n * mib);
+  const moved_bytes counted = moved_by_all(GetParam(), [&](auto& input, auto& out) {
+    input.resize(n * mib);
     out.resize(n * mib);
-    return collective::alltoall(in, out);
+    return collective::alltoall(input, out);
   });
-  EXPECT_EQ(by.copied, n * (n - 1) * mib);
-  EXPECT_EQ(by.in_packets, 0U);
+  EXPECT_EQ(counted.copied, n * (n - 1) * mib);
+  EXPECT_EQ(counted.in_packets, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(members, long_data, testing::Values(2, 3, 4, 5, 8), testing::PrintToStringParamName{});
@@ -111,20 +111,20 @@ TEST(long_data_in_schedules, is_never_held_in_between) {
       std::vector<std::uint64_t> bytes(size, mib), offsets(size);
       for (std::uint32_t i = 0; i < size; ++i) offsets[i] = (size - 1 - i) * mib;
       for (const bool has_lists : {false, true}) {
-        coll::collective_args of{.operation = which, .size = size, .root = size / 2, .block_bytes = mib};
+        coll::collective_args args{.operation = which, .size = size, .root = size / 2, .block_bytes = mib};
         if (has_lists && which == operation::broadcast) continue;
         if (has_lists) {
-          of.block_bytes = 0;
-          of.root_has_list = which == operation::gather || which == operation::scatter;
+          args.block_bytes = 0;
+          args.root_has_list = which == operation::gather || which == operation::scatter;
           const coll::block_list list{bytes, offsets};
-          if (which != operation::gather && which != operation::allgather) of.in_blocks = list;
-          if (which != operation::scatter) of.out_blocks = list;
+          if (which != operation::gather && which != operation::allgather) args.in_blocks = list;
+          if (which != operation::scatter) args.out_blocks = list;
         }
-        const coll::choice chosen = coll::choose(of, {}, {});
-        for (of.rank = 0; of.rank < size; ++of.rank) {
+        const coll::choice chosen = coll::choose(args, {}, {});
+        for (args.rank = 0; args.rank < size; ++args.rank) {
           coll::schedule steps;
-          chosen.algorithm->function(steps, of);
-          SCOPED_TRACE(coll::text_of(of) + ": " + std::string{chosen.algorithm->name});
+          chosen.algorithm->function(steps, args);
+          SCOPED_TRACE(coll::text_of(args) + ": " + std::string{chosen.algorithm->name});
           std::uint64_t copied = 0;
           for (const coll::step& each : steps.steps()) {
             EXPECT_TRUE(each.action != coll::action::send || each.from.location != location::scratch);

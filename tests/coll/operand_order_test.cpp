@@ -28,11 +28,11 @@ using coll::algorithm;
 using coll::collective_args;
 
 // Algorithms that combine from another rank than the first on, or ranks that are no neighbours.
-bool keeps_order(const algorithm& which, const collective_args& of) {
-  if (which.name == "ring") return of.size <= 1;
+bool keeps_order(const algorithm& which, const collective_args& args) {
+  if (which.name == "ring") return args.size <= 1;
   if (which.operation == collective_operation::reduce && which.name != "linear" && which.name != "rabenseifner")
-    return of.root == 0;
-  return which.operation != collective_operation::reduce_scatter || which.name != "recursive-halving" || of.size <= 2;
+    return args.root == 0;
+  return which.operation != collective_operation::reduce_scatter || which.name != "recursive-halving" || args.size <= 2;
 }
 
 bool reduces(const algorithm& which) {
@@ -49,14 +49,14 @@ void for_each_args(const algorithm& which, std::mt19937& random, const Body& bod
     const coll::node_map nodes = coll::test::nodes_of(size, 2 + size % 3);
     for (const std::uint32_t root : {0U, size - 1}) {
       for (const std::uint64_t elements : {1, 3, 64}) {
-        collective_args of{.operation = which.operation,
-                           .size = size,
-                           .root = root,
-                           .block_bytes = elements * 8,
-                           .element_bytes = 8,
-                           .nodes = &nodes};
-        if (!which.can(of)) continue;
-        std::vector<collective_args> all(size, of);
+        collective_args args{.operation = which.operation,
+                             .size = size,
+                             .root = root,
+                             .block_bytes = elements * 8,
+                             .element_bytes = 8,
+                             .nodes = &nodes};
+        if (!which.can(args)) continue;
+        std::vector<collective_args> all(size, args);
         for (std::uint32_t rank = 0; rank < size; ++rank) {
           all[rank].rank = rank;
           all[rank].is_inplace = random() % 2 == 0;
@@ -71,11 +71,11 @@ TEST(order_of_operands, is_that_of_ranks_where_an_operation_commutes) {
   std::mt19937 random{static_cast<std::uint32_t>(test::random_seed())};
   for (const algorithm& which : coll::algorithms()) {
     if (!reduces(which)) continue;
-    for_each_args(which, random, [&](std::span<const collective_args> of) {
-      if (!keeps_order(which, of[0])) return;
-      EXPECT_EQ(coll::test::check(which, of, random, coll::test::operands::are_in_order), "")
-          << name_of(which.operation) << ' ' << which.name << ", " << of.size() << " ranks, root " << of[0].root << ", "
-          << of[0].block_bytes << " bytes";
+    for_each_args(which, random, [&](std::span<const collective_args> members) {
+      if (!keeps_order(which, members[0])) return;
+      EXPECT_EQ(coll::test::check(which, members, random, coll::test::operands::are_in_order), "")
+          << name_of(which.operation) << ' ' << which.name << ", " << members.size() << " ranks, root "
+          << members[0].root << ", " << members[0].block_bytes << " bytes";
     });
   }
 }
@@ -84,9 +84,9 @@ TEST(order_of_operands, and_brackets_are_one_for_all_ranks_of_an_allreduce) {
   std::mt19937 random{static_cast<std::uint32_t>(test::random_seed())};
   for (const algorithm& which : coll::algorithms()) {
     if (which.operation != collective_operation::allreduce) continue;
-    for_each_args(which, random, [&](std::span<const collective_args> of) {
-      EXPECT_EQ(coll::test::check(which, of, random, coll::test::operands::have_brackets), "")
-          << which.name << ", " << of.size() << " ranks, " << of[0].block_bytes << " bytes";
+    for_each_args(which, random, [&](std::span<const collective_args> members) {
+      EXPECT_EQ(coll::test::check(which, members, random, coll::test::operands::have_brackets), "")
+          << which.name << ", " << members.size() << " ranks, " << members[0].block_bytes << " bytes";
     });
   }
 }
@@ -199,7 +199,7 @@ TEST(results_of_an_allreduce, have_the_same_bits_at_all_ranks) {
 // Both functions of a reduction combine with the same instructions, whichever array they write.
 TEST(results_of_an_allreduce, do_not_depend_on_the_array_that_is_written) {
   const reduction sum = reduction::callable<double>(), product = reduction::callable<double, std::multiplies<>>();
-  for (const reduction& by : {sum, product}) {
+  for (const reduction& op : {sum, product}) {
     for (std::size_t count = 0; count < 40; ++count) {
       std::vector<double> lower(count), higher(count);
       for (std::size_t i = 0; i < count; ++i) {
@@ -207,8 +207,8 @@ TEST(results_of_an_allreduce, do_not_depend_on_the_array_that_is_written) {
         higher[i] = unusual<double>(2, i + count);
       }
       std::vector<double> into_higher = higher, into_lower = lower;
-      by.combine(lower.data(), into_higher.data(), count, by.context);
-      by.combine_higher(higher.data(), into_lower.data(), count, by.context);
+      op.combine(lower.data(), into_higher.data(), count, op.context);
+      op.combine_higher(higher.data(), into_lower.data(), count, op.context);
       EXPECT_TRUE(have_same_bits(into_higher, into_lower)) << count;
     }
   }

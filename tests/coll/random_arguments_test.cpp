@@ -101,17 +101,17 @@ void give_lists_for_alltoall(random_args& to, std::mt19937& random) {
 }
 
 random_args draw_args(operation which, std::mt19937& random) {
-  collective_args of{.operation = which, .element_bytes = 8};
-  of.size = 1 + static_cast<std::uint32_t>(below(random, random() % 8 == 0 ? 33 : 9));
-  of.root = static_cast<std::uint32_t>(below(random, of.size));
-  of.block_bytes = below(random, 10) * 8;
-  of.is_commutative = random() % 2 == 0;
-  of.is_inplace = random() % 2 == 0;
-  const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
-  of.nodes = nodes.get();
-  random_args out{std::vector<collective_args>(of.size, of), std::vector<owned_list>(of.size),
-                  std::vector<owned_list>(of.size), nodes};
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+  collective_args args{.operation = which, .element_bytes = 8};
+  args.size = 1 + static_cast<std::uint32_t>(below(random, random() % 8 == 0 ? 33 : 9));
+  args.root = static_cast<std::uint32_t>(below(random, args.size));
+  args.block_bytes = below(random, 10) * 8;
+  args.is_commutative = random() % 2 == 0;
+  args.is_inplace = random() % 2 == 0;
+  const auto nodes = std::make_shared<node_map>(test::random_nodes(args.size, random));
+  args.nodes = nodes.get();
+  random_args out{std::vector<collective_args>(args.size, args), std::vector<owned_list>(args.size),
+                  std::vector<owned_list>(args.size), nodes};
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) {
     out.all[rank].rank = rank;
     // Of alltoall alone all ranks have to agree.
     if (which != operation::alltoall) out.all[rank].is_inplace = random() % 2 == 0;
@@ -151,17 +151,17 @@ TEST_P(coll_random_arguments, give_what_the_oracle_gives) {
   const algorithm& tried = GetParam();
   std::mt19937 random{static_cast<std::mt19937::result_type>(weft::test::random_seed())};
   for (int left = cases_of_each; left != 0;) {
-    const random_args of = draw_args(tried.operation, random);
+    const random_args drawn = draw_args(tried.operation, random);
     const auto can = [&](const collective_args& mine) { return tried.can(mine); };
-    const auto able = std::ranges::count_if(of.all, can);
-    ASSERT_TRUE(able == 0 || able == static_cast<std::ptrdiff_t>(of.all.size())) << "ranks disagree whether it can";
+    const auto able = std::ranges::count_if(drawn.all, can);
+    ASSERT_TRUE(able == 0 || able == static_cast<std::ptrdiff_t>(drawn.all.size())) << "ranks disagree whether it can";
     if (able == 0) continue;
     --left;
-    const collective_args& one = of.all[0];
-    ASSERT_EQ(test::check(tried, of.all, random), "")
-        << one.size << " ranks, root " << one.root << ", " << one.block_bytes << " bytes, in place: " << one.is_inplace
-        << ", root has a list: " << one.root_has_list << ", lists: " << !one.in_blocks.bytes.empty()
-        << !one.out_blocks.bytes.empty();
+    const collective_args& args = drawn.all[0];
+    ASSERT_EQ(test::check(tried, drawn.all, random), "")
+        << args.size << " ranks, root " << args.root << ", " << args.block_bytes
+        << " bytes, in place: " << args.is_inplace << ", root has a list: " << args.root_has_list
+        << ", lists: " << !args.in_blocks.bytes.empty() << !args.out_blocks.bytes.empty();
   }
 }
 

@@ -29,16 +29,16 @@ std::uint64_t up_to(std::mt19937& random, std::uint64_t most) { return random() 
 
 // Blocks of one size for all ranks, which lie elsewhere at each.
 void give_lists_for_reduce_scatter(random_reduction& to, std::mt19937& random) {
-  const collective_args& of = to.all[0];
+  const collective_args& args = to.all[0];
   const bool has_gaps = random() % 2 == 0, is_sparse = random() % 3 == 0;
-  for (std::uint64_t& each : to.bytes = std::vector<std::uint64_t>(of.size))
-    each = is_sparse && random() % 4 != 0 ? 0 : up_to(random, 9) * of.element_bytes;
-  to.offsets.resize(of.size);
-  std::vector<std::uint32_t> order(of.size);
+  for (std::uint64_t& each : to.bytes = std::vector<std::uint64_t>(args.size))
+    each = is_sparse && random() % 4 != 0 ? 0 : up_to(random, 9) * args.element_bytes;
+  to.offsets.resize(args.size);
+  std::vector<std::uint32_t> order(args.size);
   std::iota(order.begin(), order.end(), 0);
   for (collective_args& each : to.all) {
     std::vector<std::uint64_t>& offsets = to.offsets[each.rank];
-    offsets.resize(of.size);
+    offsets.resize(args.size);
     if (has_gaps) std::ranges::shuffle(order, random);
     std::uint64_t end = up_to(random, 5);
     for (const std::uint32_t rank : order) {
@@ -51,18 +51,18 @@ void give_lists_for_reduce_scatter(random_reduction& to, std::mt19937& random) {
 
 random_reduction make_random_reduction(operation which, std::mt19937& random) {
   constexpr std::uint64_t element_sizes[] = {1, 3, 8, 8, 24};
-  collective_args of{.operation = which, .element_bytes = element_sizes[random() % 5]};
-  of.size = 1 + static_cast<std::uint32_t>(up_to(random, random() % 16 == 0 ? 32 : 9));
-  of.root = static_cast<std::uint32_t>(up_to(random, of.size - 1));
-  of.block_bytes = up_to(random, random() % 2 == 0 ? 4 : 70) * of.element_bytes;
-  of.segment_bytes = random() % 2 == 0 ? up_to(random, 100) : 32768;
-  of.is_commutative = random() % 2 == 0;
-  const auto nodes = std::make_shared<node_map>(test::random_nodes(of.size, random));
-  of.nodes = nodes.get();
-  of.is_oversubscribed = random() % 2 == 0;
-  random_reduction out{std::vector<collective_args>(of.size, of), {}, {}, nodes};
+  collective_args args{.operation = which, .element_bytes = element_sizes[random() % 5]};
+  args.size = 1 + static_cast<std::uint32_t>(up_to(random, random() % 16 == 0 ? 32 : 9));
+  args.root = static_cast<std::uint32_t>(up_to(random, args.size - 1));
+  args.block_bytes = up_to(random, random() % 2 == 0 ? 4 : 70) * args.element_bytes;
+  args.segment_bytes = random() % 2 == 0 ? up_to(random, 100) : 32768;
+  args.is_commutative = random() % 2 == 0;
+  const auto nodes = std::make_shared<node_map>(test::random_nodes(args.size, random));
+  args.nodes = nodes.get();
+  args.is_oversubscribed = random() % 2 == 0;
+  random_reduction out{std::vector<collective_args>(args.size, args), {}, {}, nodes};
   const bool mixes = random() % 4 == 0, is_inplace = random() % 2 == 0;
-  for (std::uint32_t rank = 0; rank < of.size; ++rank) {
+  for (std::uint32_t rank = 0; rank < args.size; ++rank) {
     out.all[rank].rank = rank;
     out.all[rank].is_inplace = mixes ? random() % 2 == 0 : is_inplace;
   }
@@ -80,15 +80,15 @@ TEST(coll_random_reductions, give_what_the_oracle_gives) {
   for (const algorithm& each : algorithms()) {
     if (!is_reduction(each.operation)) continue;
     for (int tried = 0; tried < reductions_of_each;) {
-      const random_reduction of = make_random_reduction(each.operation, random);
-      const collective_args& one = of.all[0];
-      if (!each.can(one)) continue;
+      const random_reduction drawn = make_random_reduction(each.operation, random);
+      const collective_args& args = drawn.all[0];
+      if (!each.can(args)) continue;
       ++tried;
-      ASSERT_EQ(test::check(each, of.all, random), "")
-          << name_of(each.operation) << ' ' << each.name << ": " << one.size << " ranks, root " << one.root << ", "
-          << one.block_bytes << " bytes, elements of " << one.element_bytes << ", segments of " << one.segment_bytes
-          << ", commutative: " << one.is_commutative << ", rank 0 in place: " << one.is_inplace
-          << ", lists: " << !one.out_blocks.bytes.empty() << ", nodes: " << one.nodes->nodes();
+      ASSERT_EQ(test::check(each, drawn.all, random), "")
+          << name_of(each.operation) << ' ' << each.name << ": " << args.size << " ranks, root " << args.root << ", "
+          << args.block_bytes << " bytes, elements of " << args.element_bytes << ", segments of " << args.segment_bytes
+          << ", commutative: " << args.is_commutative << ", rank 0 in place: " << args.is_inplace
+          << ", lists: " << !args.out_blocks.bytes.empty() << ", nodes: " << args.nodes->nodes();
     }
   }
 }

@@ -16,8 +16,8 @@ namespace {
 
 using numbers = std::vector<std::uint32_t>;
 
-numbers members(const node_map& of, std::uint32_t node) {
-  const auto all = of.members_of(node);
+numbers members(const node_map& map, std::uint32_t node) {
+  const auto all = map.members_of(node);
   return {all.begin(), all.end()};
 }
 
@@ -42,27 +42,27 @@ TEST(coll_nodes, have_two_levels_unless_all_members_are_on_one_or_each_is_alone)
   EXPECT_TRUE((node_map{numbers{3, 1, 3}}.has_two_levels()));
 }
 
-std::string_view chosen(const collective_args& of) { return choose(of, {}, {}).algorithm->name; }
+std::string_view chosen(const collective_args& args) { return choose(args, {}, {}).algorithm->name; }
 
 TEST(coll_two_levels, are_chosen_for_groups_on_several_nodes) {
-  const node_map in_order = test::nodes_of(6, 2), mixed{numbers{0, 1, 0, 1, 0, 1}}, one = test::nodes_of(6, 6);
+  const node_map in_order = test::nodes_of(6, 2), mixed{numbers{0, 1, 0, 1, 0, 1}}, single = test::nodes_of(6, 6);
   for (const operation each :
        {operation::barrier, operation::broadcast, operation::reduce, operation::allreduce, operation::allgather}) {
     for (const std::uint64_t bytes : {8ULL, 1ULL << 20}) {
-      collective_args of{.operation = each, .size = 6, .block_bytes = bytes, .element_bytes = 8, .nodes = &in_order};
-      EXPECT_EQ(chosen(of), "two-level") << name_of(each);
-      of.is_commutative = false;
-      EXPECT_EQ(chosen(of), "two-level") << name_of(each);
+      collective_args args{.operation = each, .size = 6, .block_bytes = bytes, .element_bytes = 8, .nodes = &in_order};
+      EXPECT_EQ(chosen(args), "two-level") << name_of(each);
+      args.is_commutative = false;
+      EXPECT_EQ(chosen(args), "two-level") << name_of(each);
       // Blocks of a node that do not lie together, and operands that are not in the order of nodes.
-      of.nodes = &mixed;
+      args.nodes = &mixed;
       const bool needs_order = each == operation::reduce || each == operation::allreduce;
-      EXPECT_EQ(chosen(of) != "two-level", needs_order || each == operation::allgather) << name_of(each);
-      of.is_commutative = true;
-      EXPECT_EQ(chosen(of) != "two-level", each == operation::allgather) << name_of(each);
-      of.nodes = &one;
-      EXPECT_NE(chosen(of), "two-level") << name_of(each);
-      of.nodes = nullptr;
-      EXPECT_NE(chosen(of), "two-level") << name_of(each);
+      EXPECT_EQ(chosen(args) != "two-level", needs_order || each == operation::allgather) << name_of(each);
+      args.is_commutative = true;
+      EXPECT_EQ(chosen(args) != "two-level", each == operation::allgather) << name_of(each);
+      args.nodes = &single;
+      EXPECT_NE(chosen(args), "two-level") << name_of(each);
+      args.nodes = nullptr;
+      EXPECT_NE(chosen(args), "two-level") << name_of(each);
     }
   }
 }
@@ -92,14 +92,14 @@ std::vector<expected_phase> phases_of(operation which, std::uint64_t m, std::uin
 }
 
 // Bytes and messages between nodes, in the schedules themselves.
-counts between_nodes(const collective_args& of) {
+counts between_nodes(const collective_args& args) {
   counts out;
-  collective_args mine = of;
-  for (mine.rank = 0; mine.rank < of.size; ++mine.rank) {
+  collective_args mine = args;
+  for (mine.rank = 0; mine.rank < args.size; ++mine.rank) {
     schedule steps;
-    two_level(of.operation).function(steps, mine);
+    two_level(args.operation).function(steps, mine);
     for (const step& each : steps.steps()) {
-      if (each.action != action::send || of.nodes->node_of(each.peer) == of.nodes->node_of(mine.rank)) continue;
+      if (each.action != action::send || args.nodes->node_of(each.peer) == args.nodes->node_of(mine.rank)) continue;
       ++out.messages;
       out.bytes += each.from.bytes;
     }
@@ -111,14 +111,14 @@ TEST(coll_two_levels, have_a_barrier_whose_signals_go_up_and_down_the_nodes) {
   for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 8U, 16U, 128U}) {
     for (const std::uint32_t q : {2U, 3U, 4U, 8U}) {
       const node_map map = test::nodes_of(nodes * q, q);
-      const collective_args of{.operation = operation::barrier, .size = nodes * q, .nodes = &map};
+      const collective_args args{.operation = operation::barrier, .size = nodes * q, .nodes = &map};
       const collective_args leaders{.operation = operation::barrier, .size = nodes};
-      const counts counted = count(two_level(of.operation), of),
+      const counts counted = count(two_level(args.operation), args),
                    between = count(*choose(leaders, {}, {}).algorithm, leaders);
       EXPECT_EQ(counted.wrong, "");
       EXPECT_EQ(counted.rounds, 2 * static_cast<std::uint32_t>(std::bit_width(q - 1)) + between.rounds);
       EXPECT_EQ(counted.messages, 2 * nodes * (q - 1) + between.messages);
-      EXPECT_EQ(between_nodes(of).messages, between.messages);
+      EXPECT_EQ(between_nodes(args).messages, between.messages);
     }
   }
 }
@@ -126,28 +126,29 @@ TEST(coll_two_levels, have_a_barrier_whose_signals_go_up_and_down_the_nodes) {
 // `q` ranks on each of N nodes.
 void expect_costs_of_phases(operation which, std::uint32_t nodes, std::uint32_t q, std::uint64_t m) {
   const node_map map = test::nodes_of(nodes * q, q);
-  const collective_args of{.operation = which, .size = nodes * q, .block_bytes = m, .element_bytes = 8, .nodes = &map};
+  const collective_args args{
+      .operation = which, .size = nodes * q, .block_bytes = m, .element_bytes = 8, .nodes = &map};
   SCOPED_TRACE(testing::Message() << name_of(which) << " of " << m << " bytes, " << nodes << " nodes of " << q);
   counts expected;
   counts expected_between;
-  for (const expected_phase& each : phases_of(which, m, of.size, q)) {
+  for (const expected_phase& each : phases_of(which, m, args.size, q)) {
     const collective_args inner{.operation = each.which,
                                 .size = each.is_between ? nodes : q,
                                 .block_bytes = each.block_bytes,
                                 .element_bytes = 8};
-    const counts one = count(*choose(inner, {}, {}).algorithm, inner);
+    const counts single = count(*choose(inner, {}, {}).algorithm, inner);
     const std::uint32_t times = each.is_between ? 1 : nodes;
-    expected.rounds += one.rounds;
-    expected.messages += times * one.messages;
-    expected.bytes += times * one.bytes;
-    if (each.is_between) expected_between = one;
+    expected.rounds += single.rounds;
+    expected.messages += times * single.messages;
+    expected.bytes += times * single.bytes;
+    if (each.is_between) expected_between = single;
   }
-  const counts counted = count(two_level(which), of);
+  const counts counted = count(two_level(which), args);
   EXPECT_EQ(counted.wrong, "");
   EXPECT_EQ(counted.rounds, expected.rounds);
   EXPECT_EQ(counted.messages, expected.messages);
   EXPECT_EQ(counted.bytes, expected.bytes);
-  const counts between = between_nodes(of);
+  const counts between = between_nodes(args);
   EXPECT_EQ(between.messages, expected_between.messages);
   EXPECT_EQ(between.bytes, expected_between.bytes);
 }
@@ -169,14 +170,14 @@ TEST(coll_two_levels, cost_what_their_phases_cost_one_after_the_other) {
 TEST(coll_two_levels, send_no_more_between_nodes_where_nodes_have_more_ranks) {
   for (const operation which : {operation::broadcast, operation::reduce, operation::allreduce}) {
     const node_map few = test::nodes_of(8, 2), many = test::nodes_of(64, 16);
-    collective_args of{.operation = which, .size = 8, .block_bytes = 1 << 20, .element_bytes = 8, .nodes = &few};
-    const counts with_few = between_nodes(of);
-    of.size = 64;
-    of.nodes = &many;
-    const counts with_many = between_nodes(of);
+    collective_args args{.operation = which, .size = 8, .block_bytes = 1 << 20, .element_bytes = 8, .nodes = &few};
+    const counts with_few = between_nodes(args);
+    args.size = 64;
+    args.nodes = &many;
+    const counts with_many = between_nodes(args);
     EXPECT_EQ(with_few.bytes, with_many.bytes) << name_of(which);
     EXPECT_EQ(with_few.messages, with_many.messages) << name_of(which);
-    EXPECT_GE(with_few.bytes, 3 * of.block_bytes) << name_of(which);
+    EXPECT_GE(with_few.bytes, 3 * args.block_bytes) << name_of(which);
   }
 }
 
