@@ -56,10 +56,10 @@ rank_state::rank_state(runtime& rt, const script& all)
   exchange_handles();
 }
 
-std::uint32_t rank_state::engine_of(const plan& of) const noexcept {
-  if (of.is_receiver_first()) return id_of(id::receiver_first);
-  if (of.kind == action::send) return of.number % 2 == 0 ? id_of(id::unordered) : default_matching_engine;
-  return id_of(of.thread % 2 == 0 ? id::ordered : id::ordered_of_thread + of.thread);
+std::uint32_t rank_state::engine_of(const plan& planned) const noexcept {
+  if (planned.is_receiver_first()) return id_of(id::receiver_first);
+  if (planned.kind == action::send) return planned.number % 2 == 0 ? id_of(id::unordered) : default_matching_engine;
+  return id_of(planned.thread % 2 == 0 ? id::ordered : id::ordered_of_thread + planned.thread);
 }
 
 void rank_state::exchange_handles() {
@@ -81,12 +81,13 @@ void rank_state::exchange_handles() {
   rt_.barrier();
 }
 
-void rank_state::fail(const plan* of, const std::string& description) const {
+void rank_state::fail(const plan* planned, const std::string& description) const {
   std::string where =
       fmt::format("all operations, seed {}, rank {} of {}", script_.workload().seed, rt_.rank(), rt_.size());
-  if (of != nullptr) {
-    where += fmt::format(": rank {}, thread {}, operation {} (action {}, {} bytes, to rank {})", of->source, of->thread,
-                         of->number, static_cast<int>(of->kind), of->bytes, of->peer);
+  if (planned != nullptr) {
+    where +=
+        fmt::format(": rank {}, thread {}, operation {} (action {}, {} bytes, to rank {})", planned->source,
+                    planned->thread, planned->number, static_cast<int>(planned->kind), planned->bytes, planned->peer);
   }
   std::fprintf(stderr, "%s: %s\n", where.c_str(), description.c_str());
   std::fflush(stderr);
@@ -101,38 +102,39 @@ const plan& rank_state::expect(std::uint32_t source, std::uint64_t tag) const {
   return *found;
 }
 
-void rank_state::arrived(const plan& of) {
-  require(here_[script_.index_of(of)].try_raise(), &of, "arrived twice");
-  if (of.kind != action::send && of.kind != action::ordered_send) arrived_.add();
+void rank_state::arrived(const plan& planned) {
+  require(here_[script_.index_of(planned)].try_raise(), &planned, "arrived twice");
+  if (planned.kind != action::send && planned.kind != action::ordered_send) arrived_.add();
 }
 
-void rank_state::check_content(const plan& of, std::span<const std::byte> bytes) const {
-  if (bytes.size() != of.bytes) fail(&of, fmt::format("has {} bytes", bytes.size()));
-  if (const auto wrong = first_wrong(bytes, of.key)) fail(&of, fmt::format("byte {} is wrong", *wrong));
+void rank_state::check_content(const plan& planned, std::span<const std::byte> bytes) const {
+  if (bytes.size() != planned.bytes) fail(&planned, fmt::format("has {} bytes", bytes.size()));
+  if (const auto wrong = first_wrong(bytes, planned.key)) fail(&planned, fmt::format("byte {} is wrong", *wrong));
 }
 
 void rank_state::check_message(const completion_record& record) const {
-  const plan& of = expect(record.source(), record.tag());
-  require(record.operation() == operation::message && of.kind == action::am, &of, "is no active message");
-  require(record.error() == errc::none, &of, "arrived with an error");
-  check_content(of, record.data());
+  const plan& planned = expect(record.source(), record.tag());
+  require(record.operation() == operation::message && planned.kind == action::am, &planned, "is no active message");
+  require(record.error() == errc::none, &planned, "arrived with an error");
+  check_content(planned, record.data());
 }
 
 const plan& rank_state::check_signal(const completion_record& record) const {
-  const plan& of = expect(record.source(), record.tag());
-  require(record.error() == errc::none, &of, "a signal with an error");
-  const auto memory = (of.region == 0 ? librarys_region_ : users_region_).memory();
+  const plan& planned = expect(record.source(), record.tag());
+  require(record.error() == errc::none, &planned, "a signal with an error");
+  const auto memory = (planned.region == 0 ? librarys_region_ : users_region_).memory();
   if (record.operation() == operation::put_signal) {
-    require(of.kind == action::put_signal, &of, "is no put with a signal");
-    require(record.data().data() == memory.data() + script_.offset_of(of), &of, "is another place");
-    check_content(of, record.data());
+    require(planned.kind == action::put_signal, &planned, "is no put with a signal");
+    require(record.data().data() == memory.data() + script_.offset_of(planned), &planned, "is another place");
+    check_content(planned, record.data());
   } else {
-    require(record.operation() == operation::get_signal && of.kind == action::get_signal, &of, "is no signal");
-    const std::byte* const slot = memory.data() + script_.offset_of(of) - of.offset;
-    require(record.data().data() >= slot && record.data().data() < slot + script_.slot_at(1), &of, "is elsewhere");
-    require(record.bytes() <= script_.usual_bytes_max(), &of, "has too many bytes");
+    require(record.operation() == operation::get_signal && planned.kind == action::get_signal, &planned,
+            "is no signal");
+    const std::byte* const slot = memory.data() + script_.offset_of(planned) - planned.offset;
+    require(record.data().data() >= slot && record.data().data() < slot + script_.slot_at(1), &planned, "is elsewhere");
+    require(record.bytes() <= script_.usual_bytes_max(), &planned, "has too many bytes");
   }
-  return of;
+  return planned;
 }
 
 // Inside progress. Answers full now and then.
@@ -145,10 +147,12 @@ completion::answer rank_state::take_called(completion_record&& record) noexcept 
 }
 
 void rank_state::take_seen(const completion_record& record) noexcept {
-  const plan* const of = script_.find(record.tag());
-  require(of != nullptr && of->kind == action::put_signal && of->peer == record.source(), of, "was seen, but not sent");
-  require(of->source == rt_.rank(), of, "was seen, but is not of this rank");
-  require(unseen(of->thread, of->peer, of->region, of->slot).try_lower(), of, "was seen twice");
+  const plan* const planned = script_.find(record.tag());
+  require(planned != nullptr && planned->kind == action::put_signal && planned->peer == record.source(), planned,
+          "was seen, but not sent");
+  require(planned->source == rt_.rank(), planned, "was seen, but is not of this rank");
+  require(unseen(planned->thread, planned->peer, planned->region, planned->slot).try_lower(), planned,
+          "was seen twice");
 }
 
 void rank_state::check_regions() const {

@@ -48,17 +48,17 @@ class rank_state {
   rank_state& operator=(const rank_state&) = delete;
 
   /// Ends the process: operation `of`, where it concerns one, is not as it should be.
-  [[noreturn]] void fail(const plan* of, const std::string& description) const;
-  void require(bool good, const plan* of, const char* description) const {
+  [[noreturn]] void fail(const plan* planned, const std::string& description) const;
+  void require(bool good, const plan* planned, const char* description) const {
     if (!good) [[unlikely]]
-      fail(of, description);
+      fail(planned, description);
   }
   /// The operation of this rank's that `tag` says, coming from `source`; ends the process where there is none.
   const plan& expect(std::uint32_t source, std::uint64_t tag) const;
   /// Notes that `of` has arrived; it may not have before.
-  void arrived(const plan& of);
+  void arrived(const plan& planned);
   /// That nothing but `of` is in `bytes`.
-  void check_content(const plan& of, std::span<const std::byte> bytes) const;
+  void check_content(const plan& planned, std::span<const std::byte> bytes) const;
   void check_message(const completion_record& record) const;
   /// The signal of a put or get, and, of a put, what was put.
   const plan& check_signal(const completion_record& record) const;
@@ -87,7 +87,7 @@ class rank_state {
     return script_.workload().first_id + offset;
   }
   /// Of a send and its receive.
-  [[nodiscard]] std::uint32_t engine_of(const plan& of) const noexcept;
+  [[nodiscard]] std::uint32_t engine_of(const plan& planned) const noexcept;
   [[nodiscard]] completion_queue& queued() noexcept { return queued_; }
   [[nodiscard]] completion_queue& signals() noexcept { return signals_; }
   [[nodiscard]] const remote_region& handle(std::uint32_t peer, std::uint32_t region) const noexcept {

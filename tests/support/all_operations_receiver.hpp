@@ -31,7 +31,7 @@ class receiver {
 
  private:
   struct incoming {
-    const plan* of = nullptr;  // null where any of some messages may come
+    const plan* planned = nullptr;  // null where any of some messages may come
     std::vector<std::byte> bytes;
     std::size_t room = 0;
     std::array<buffer_ref, 3> pieces;
@@ -46,17 +46,17 @@ class receiver {
     std::uint64_t message_bytes = 0;
   };
 
-  [[nodiscard]] bool is_wild(const plan& of) const noexcept {
-    return of.policy == match_policy::rank_only || of.policy == match_policy::none;
+  [[nodiscard]] bool is_wild(const plan& planned) const noexcept {
+    return planned.policy == match_policy::rank_only || planned.policy == match_policy::none;
   }
-  [[nodiscard]] std::unique_ptr<incoming> make(const plan* of, std::size_t room, bool as_list) const;
+  [[nodiscard]] std::unique_ptr<incoming> make(const plan* planned, std::size_t room, bool as_list) const;
   /// False: not now.
-  bool try_post(const plan& of);
+  bool try_post(const plan& planned);
   bool try_post(std::unique_ptr<incoming> made, std::uint32_t peer, const post_recv_options& options);
   void post_some_ordered();
   void probe_some();
   void take(completion_record record);
-  void check(const incoming& done, const plan& of, const completion_record& record) const;
+  void check(const incoming& done, const plan& planned, const completion_record& record) const;
   void check_ordered();
 
   rank_state& rank_;

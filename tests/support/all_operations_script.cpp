@@ -55,14 +55,14 @@ receipt draw_receipt(dice& from) noexcept {
 }
 
 template <class Word>
-void store(std::span<std::byte> region, std::size_t at, std::uint64_t value) noexcept {
+void store(std::span<std::byte> region, std::size_t position, std::uint64_t value) noexcept {
   const auto word = static_cast<Word>(value);
-  std::memcpy(region.data() + at, &word, sizeof word);
+  std::memcpy(region.data() + position, &word, sizeof word);
 }
 
-std::uint64_t load_word(std::span<const std::byte> region, std::size_t at) noexcept {
+std::uint64_t load_word(std::span<const std::byte> region, std::size_t position) noexcept {
   std::uint64_t word;
-  std::memcpy(&word, region.data() + at, sizeof word);
+  std::memcpy(&word, region.data() + position, sizeof word);
   return word;
 }
 
@@ -161,12 +161,12 @@ plan script::draw(std::uint32_t source, std::uint32_t thread, std::uint32_t numb
   out.allow_retry = !from.one_in(4);
   out.device = from.one_in(8) ? static_cast<std::uint32_t>(from.below(8)) : any_device;
   out.policy = draw_policy(from);
-  out.how = draw_receipt(from);
-  if (out.policy == match_policy::rank_only || out.policy == match_policy::none) out.how = receipt::posted;
-  if (out.how == receipt::cut && out.bytes == 0) out.how = receipt::posted;
+  out.receipt_kind = draw_receipt(from);
+  if (out.policy == match_policy::rank_only || out.policy == match_policy::none) out.receipt_kind = receipt::posted;
+  if (out.receipt_kind == receipt::cut && out.bytes == 0) out.receipt_kind = receipt::posted;
   out.delivered = from.one_in(4);
   // A flush waits for what is to be delivered, so its receive may not wait for a flush.
-  if (out.kind == action::send) out.delivered = out.delivered && out.how == receipt::first;
+  if (out.kind == action::send) out.delivered = out.delivered && out.receipt_kind == receipt::first;
   if (out.kind == action::ordered_send) out.delivered = false;
   // A receive that takes any message has room for the usual ones.
   const bool wild =
@@ -184,7 +184,7 @@ plan script::draw(std::uint32_t source, std::uint32_t thread, std::uint32_t numb
   return out;
 }
 
-std::span<const plan> script::of(std::uint32_t source, std::uint32_t thread) const noexcept {
+std::span<const plan> script::planned(std::uint32_t source, std::uint32_t thread) const noexcept {
   return std::span{plans_}.subspan((std::size_t{source} * load_.threads() + thread) * load_.operations,
                                    load_.operations);
 }
@@ -194,7 +194,7 @@ const plan* script::find(std::uint64_t tag) const noexcept {
   const auto thread = static_cast<std::uint32_t>(tag >> 32 & 0xffff);
   const auto number = static_cast<std::uint32_t>(tag);
   if (source >= ranks_ || thread >= load_.threads() || number >= load_.operations) return nullptr;
-  return &of(source, thread)[number];
+  return &planned(source, thread)[number];
 }
 
 std::size_t script::slot_at(std::uint32_t slot) const noexcept {
@@ -218,10 +218,10 @@ std::size_t script::shared_word_at(std::uint64_t index) const noexcept {
 
 std::size_t script::region_bytes() const noexcept { return shared_word_at(shared_words); }
 
-atomic_plan script::own_atomic(const plan& of, std::uint64_t word) noexcept {
-  dice from{of.key};
+atomic_plan script::own_atomic(const plan& planned, std::uint64_t word) noexcept {
+  dice from{planned.key};
   atomic_plan out{
-      .op = static_cast<atomic_op>(from.below(6)), .wide = is_wide(of), .operand = from.next(), .compare = 0};
+      .op = static_cast<atomic_op>(from.below(6)), .wide = is_wide(planned), .operand = from.next(), .compare = 0};
   out.compare = from.one_in(3) ? from.next() : word;
   return out;
 }
@@ -233,12 +233,12 @@ std::vector<std::byte> script::final_region(std::uint32_t rank, std::uint32_t re
     if (each.kind == action::put || each.kind == action::put_signal) {
       fill(std::span{out}.subspan(offset_of(each), each.bytes), each.key);
     } else if (each.kind == action::own_atomic) {
-      const std::size_t at = own_word_at(each.source, each.thread, is_wide(each));
-      const std::uint64_t old = load_word(out, at);
-      store<std::uint64_t>(out, at, combine(own_atomic(each, old), old));
+      const std::size_t position = own_word_at(each.source, each.thread, is_wide(each));
+      const std::uint64_t old = load_word(out, position);
+      store<std::uint64_t>(out, position, combine(own_atomic(each, old), old));
     } else if (each.kind == action::shared_atomic) {
-      const std::size_t at = shared_word_at(shared_word(each));
-      store<std::uint64_t>(out, at, load_word(out, at) + shared_operand(each));
+      const std::size_t position = shared_word_at(shared_word(each));
+      store<std::uint64_t>(out, position, load_word(out, position) + shared_operand(each));
     }
   }
   return out;

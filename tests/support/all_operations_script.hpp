@@ -62,7 +62,7 @@ struct plan {
   std::size_t bytes;
   std::uint64_t key;  // of the content, and of all other choices
   match_policy policy;
-  receipt how;
+  receipt receipt_kind;
   bool as_list, delivered, allow_done, allow_retry;
   std::uint32_t device;
   // Of puts, gets and atomics: where in the peer's memory.
@@ -72,7 +72,8 @@ struct plan {
 
   /// Of a send: whether its receive is announced to it.
   [[nodiscard]] bool is_receiver_first() const noexcept {
-    return kind == action::send && policy == match_policy::rank_tag && how != receipt::probed && number % 3 == 0;
+    return kind == action::send && policy == match_policy::rank_tag && receipt_kind != receipt::probed &&
+           number % 3 == 0;
   }
 
   /// Says all of it: the source in 16 bits, the thread in 16, the number in 32.
@@ -108,12 +109,12 @@ class script {
   [[nodiscard]] std::size_t usual_bytes_max() const noexcept { return usual_bytes_max_; }
 
   /// Of one thread, in the order of their numbers.
-  [[nodiscard]] std::span<const plan> of(std::uint32_t source, std::uint32_t thread) const noexcept;
+  [[nodiscard]] std::span<const plan> planned(std::uint32_t source, std::uint32_t thread) const noexcept;
   [[nodiscard]] std::span<const plan> all() const noexcept { return plans_; }
   /// The operation that a tag is of; null where there is none.
   [[nodiscard]] const plan* find(std::uint64_t tag) const noexcept;
-  [[nodiscard]] std::size_t index_of(const plan& of) const noexcept {
-    return static_cast<std::size_t>(&of - plans_.data());
+  [[nodiscard]] std::size_t index_of(const plan& planned) const noexcept {
+    return static_cast<std::size_t>(&planned - plans_.data());
   }
 
   // A region: an area for each thread of each rank, then words.
@@ -121,18 +122,20 @@ class script {
   [[nodiscard]] std::size_t area_at(std::uint32_t source, std::uint32_t thread) const noexcept;
   [[nodiscard]] std::size_t area_bytes() const noexcept { return slot_at(slots); }
   [[nodiscard]] std::size_t slot_at(std::uint32_t slot) const noexcept;  // in the area
-  [[nodiscard]] std::size_t offset_of(const plan& of) const noexcept {
-    return area_at(of.source, of.thread) + slot_at(of.slot) + of.offset;
+  [[nodiscard]] std::size_t offset_of(const plan& planned) const noexcept {
+    return area_at(planned.source, planned.thread) + slot_at(planned.slot) + planned.offset;
   }
   [[nodiscard]] std::size_t own_word_at(std::uint32_t source, std::uint32_t thread, bool wide) const noexcept;
   [[nodiscard]] std::size_t shared_word_at(std::uint64_t index) const noexcept;
 
   /// `word` is the word's value by then.
-  [[nodiscard]] static atomic_plan own_atomic(const plan& of, std::uint64_t word) noexcept;
-  [[nodiscard]] static bool is_wide(const plan& of) noexcept { return (of.key & 1) == 0; }
+  [[nodiscard]] static atomic_plan own_atomic(const plan& planned, std::uint64_t word) noexcept;
+  [[nodiscard]] static bool is_wide(const plan& planned) noexcept { return (planned.key & 1) == 0; }
   /// Which of the shared words, and how much is added to it.
-  [[nodiscard]] static std::uint64_t shared_word(const plan& of) noexcept { return (of.key >> 8) % shared_words; }
-  [[nodiscard]] static std::uint64_t shared_operand(const plan& of) noexcept { return of.key >> 40; }
+  [[nodiscard]] static std::uint64_t shared_word(const plan& planned) noexcept {
+    return (planned.key >> 8) % shared_words;
+  }
+  [[nodiscard]] static std::uint64_t shared_operand(const plan& planned) noexcept { return planned.key >> 40; }
 
   /// The bytes of region `region` of rank `rank` in the end.
   [[nodiscard]] std::vector<std::byte> final_region(std::uint32_t rank, std::uint32_t region) const;

@@ -30,7 +30,7 @@ worker::worker(rank_state& rank, device& dev, std::uint32_t thread)
 
 void worker::run() {
   receiver_.post_first();
-  for (const plan& each : rank_.plans().of(rank_.rt().rank(), thread_)) {
+  for (const plan& each : rank_.plans().planned(rank_.rt().rank(), thread_)) {
     step(each);
     dev_.progress();
     serve();
@@ -55,54 +55,54 @@ void worker::run() {
   if (dev_.is_shared()) until(nullptr, "other threads are not through", [&] { return rank_.all_are_through(); });
 }
 
-void worker::step(const plan& of) {
-  switch (of.kind) {
-    case action::am: return send_am(of);
+void worker::step(const plan& planned) {
+  switch (planned.kind) {
+    case action::am: return send_am(planned);
     case action::send:
-    case action::ordered_send: return send(of);
+    case action::ordered_send: return send(planned);
     case action::put:
-    case action::put_signal: return put(of);
+    case action::put_signal: return put(planned);
     case action::get:
-    case action::get_signal: return get(of);
-    case action::own_atomic: return own_atomic(of);
-    case action::shared_atomic: return shared_atomic(of);
+    case action::get_signal: return get(planned);
+    case action::own_atomic: return own_atomic(planned);
+    case action::shared_atomic: return shared_atomic(planned);
     case action::cancel: return receiver_.cancel();
-    case action::flush: return flush(of, of.key % 4 == 0);
+    case action::flush: return flush(planned, planned.key % 4 == 0);
   }
 }
 
-std::unique_ptr<worker::outgoing> worker::make(const plan& of, operation kind, bool filled) const {
+std::unique_ptr<worker::outgoing> worker::make(const plan& planned, operation kind, bool filled) const {
   auto out = std::make_unique<outgoing>();
-  out->of = &of;
+  out->planned = &planned;
   out->kind = kind;
   if (!filled) return out;
-  out->bytes.resize(of.bytes);
-  fill(out->bytes, of.key);
-  const std::size_t a = of.bytes / 4, b = of.bytes / 2;
+  out->bytes.resize(planned.bytes);
+  fill(out->bytes, planned.key);
+  const std::size_t a = planned.bytes / 4, b = planned.bytes / 2;
   out->pieces = {const_buffer_ref{out->bytes.data(), a}, const_buffer_ref{out->bytes.data() + a, b - a},
-                 const_buffer_ref{out->bytes.data() + b, of.bytes - b}};
+                 const_buffer_ref{out->bytes.data() + b, planned.bytes - b}};
   return out;
 }
 
 template <class Post>
 void worker::post(std::unique_ptr<outgoing> made, Post once) {
   outgoing& message = *made;
-  const plan& of = *message.of;
+  const plan& planned = *message.planned;
   status answer = status::retry(shortage::none);
-  until(&of, "was answered with retry for a minute", [&] {
+  until(&planned, "was answered with retry for a minute", [&] {
     try {
       answer = once(message);
     } catch (const error& problem) {
-      if (problem.code() != errc::backlog_full || of.allow_retry) rank_.fail(&of, problem.what());
+      if (problem.code() != errc::backlog_full || planned.allow_retry) rank_.fail(&planned, problem.what());
       return false;
     }
     if (!answer.is_retry()) return true;
-    rank_.require(of.allow_retry, &of, "retry, though that was forbidden");
+    rank_.require(planned.allow_retry, &planned, "retry, though that was forbidden");
     ++counts_.retried;
     return false;
   });
   if (answer.is_done()) {
-    rank_.require(of.allow_done, &of, "done, though that was forbidden");
+    rank_.require(planned.allow_done, &planned, "done, though that was forbidden");
     ++counts_.done;
     finish(message);
     std::ranges::fill(message.bytes, gone);
@@ -112,119 +112,123 @@ void worker::post(std::unique_ptr<outgoing> made, Post once) {
   pending_.emplace(&message, std::move(made));
 }
 
-void worker::send_am(const plan& of) {
-  const remote_completion to{rank_.id_of(of.number % 2 == 0 ? id::called : id::queued)};
-  post(make(of, operation::active_message, true), [&](outgoing& message) {
-    const post_am_options options{.tag = of.tag(),
-                                  .device = of.device,
-                                  .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
-                                  .context = &message,
-                                  .allow_done = of.allow_done,
-                                  .allow_retry = of.allow_retry};
-    if (of.as_list) return dev_.post_am(of.peer, to, const_buffer_list{message.pieces}, completed_, options);
-    return dev_.post_am(of.peer, to, message.bytes, completed_, options);
+void worker::send_am(const plan& planned) {
+  const remote_completion to{rank_.id_of(planned.number % 2 == 0 ? id::called : id::queued)};
+  post(make(planned, operation::active_message, true), [&](outgoing& message) {
+    const post_am_options options{
+        .tag = planned.tag(),
+        .device = planned.device,
+        .complete_at = planned.delivered ? completion_level::delivered : completion_level::local,
+        .context = &message,
+        .allow_done = planned.allow_done,
+        .allow_retry = planned.allow_retry};
+    if (planned.as_list) return dev_.post_am(planned.peer, to, const_buffer_list{message.pieces}, completed_, options);
+    return dev_.post_am(planned.peer, to, message.bytes, completed_, options);
   });
 }
 
-void worker::send(const plan& of) {
-  const bool ordered = of.kind == action::ordered_send;
+void worker::send(const plan& planned) {
+  const bool ordered = planned.kind == action::ordered_send;
   const bool of_thread = ordered && thread_ % 2 == 1;
-  post(make(of, operation::send, true), [&](outgoing& message) {
-    const post_send_options options{.tag = ordered && !of_thread ? thread_ : of.tag(),
-                                    .engine = rank_.engine_of(of),
-                                    .policy = ordered ? match_policy::rank_tag : of.policy,
-                                    .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
-                                    .device = of.device,
-                                    .context = &message,
-                                    .allow_done = of.allow_done,
-                                    .allow_retry = of.allow_retry};
-    if (of.as_list) return dev_.post_send(of.peer, const_buffer_list{message.pieces}, completed_, options);
-    return dev_.post_send(of.peer, message.bytes, completed_, options);
+  post(make(planned, operation::send, true), [&](outgoing& message) {
+    const post_send_options options{
+        .tag = ordered && !of_thread ? thread_ : planned.tag(),
+        .engine = rank_.engine_of(planned),
+        .policy = ordered ? match_policy::rank_tag : planned.policy,
+        .complete_at = planned.delivered ? completion_level::delivered : completion_level::local,
+        .device = planned.device,
+        .context = &message,
+        .allow_done = planned.allow_done,
+        .allow_retry = planned.allow_retry};
+    if (planned.as_list) return dev_.post_send(planned.peer, const_buffer_list{message.pieces}, completed_, options);
+    return dev_.post_send(planned.peer, message.bytes, completed_, options);
   });
 }
 
-worker::slot& worker::use_slot(const plan& of, bool is_put) {
-  slot& at = slot_of(of.peer, of.region, of.slot);
-  const flag& unseen = rank_.unseen(thread_, of.peer, of.region, of.slot);
-  until(&of, "its place stays in use",
-        [&] { return at.puts == 0 && (!is_put || at.gets == 0) && !unseen.is_raised(); });
-  if (at.undelivered && at.last->kind == action::put_signal) at.undelivered = false;  // the peer has seen it
-  if (at.undelivered) flush(of, false);
-  return at;
+worker::slot& worker::use_slot(const plan& planned, bool is_put) {
+  slot& position = slot_of(planned.peer, planned.region, planned.slot);
+  const flag& unseen = rank_.unseen(thread_, planned.peer, planned.region, planned.slot);
+  until(&planned, "its place stays in use",
+        [&] { return position.puts == 0 && (!is_put || position.gets == 0) && !unseen.is_raised(); });
+  if (position.undelivered && position.last->kind == action::put_signal)
+    position.undelivered = false;  // the peer has seen it
+  if (position.undelivered) flush(planned, false);
+  return position;
 }
 
-void worker::put(const plan& of) {
-  slot& at = use_slot(of, true);
-  at.last = &of;
-  at.undelivered = true;
-  ++at.puts;
-  auto made = make(of, operation::put, true);
-  made->at = &at;
-  const bool signals = of.kind == action::put_signal;
-  if (signals) rank_.unseen(thread_, of.peer, of.region, of.slot).raise();
-  const remote_buffer to{rank_.handle(of.peer, of.region), rank_.plans().offset_of(of)};
+void worker::put(const plan& planned) {
+  slot& position = use_slot(planned, true);
+  position.last = &planned;
+  position.undelivered = true;
+  ++position.puts;
+  auto made = make(planned, operation::put, true);
+  made->position = &position;
+  const bool signals = planned.kind == action::put_signal;
+  if (signals) rank_.unseen(thread_, planned.peer, planned.region, planned.slot).raise();
+  const remote_buffer to{rank_.handle(planned.peer, planned.region), rank_.plans().offset_of(planned)};
   post(std::move(made), [&](outgoing& message) {
-    post_put_options options{.tag = of.tag(),
-                             .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
-                             .device = of.device,
+    post_put_options options{.tag = planned.tag(),
+                             .complete_at = planned.delivered ? completion_level::delivered : completion_level::local,
+                             .device = planned.device,
                              .context = &message,
-                             .allow_done = of.allow_done,
-                             .allow_retry = of.allow_retry};
+                             .allow_done = planned.allow_done,
+                             .allow_retry = planned.allow_retry};
     if (signals) options.signal = {rank_.id_of(id::signals)};
-    if (of.as_list) return dev_.post_put(of.peer, const_buffer_list{message.pieces}, to, completed_, options);
-    return dev_.post_put(of.peer, message.bytes, to, completed_, options);
+    if (planned.as_list) return dev_.post_put(planned.peer, const_buffer_list{message.pieces}, to, completed_, options);
+    return dev_.post_put(planned.peer, message.bytes, to, completed_, options);
   });
 }
 
 // A part of the bytes that were put last, or of the zeroes that were there at first.
-void worker::get(const plan& of) {
-  slot& at = use_slot(of, false);
-  ++at.gets;
-  auto made = make(of, operation::get, false);
-  made->at = &at;
-  made->got = at.last;
-  made->got_bytes = of.bytes;
-  std::uint64_t offset = rank_.plans().offset_of(of) - of.offset;
-  if (at.last != nullptr) {
-    made->got_from = of.key % (std::min(at.last->bytes, rank_.plans().usual_bytes_max()) + 1);
-    made->got_bytes = std::min(of.bytes, at.last->bytes - made->got_from);
-    offset += at.last->offset + made->got_from;
+void worker::get(const plan& planned) {
+  slot& position = use_slot(planned, false);
+  ++position.gets;
+  auto made = make(planned, operation::get, false);
+  made->position = &position;
+  made->got = position.last;
+  made->got_bytes = planned.bytes;
+  std::uint64_t offset = rank_.plans().offset_of(planned) - planned.offset;
+  if (position.last != nullptr) {
+    made->got_from = planned.key % (std::min(position.last->bytes, rank_.plans().usual_bytes_max()) + 1);
+    made->got_bytes = std::min(planned.bytes, position.last->bytes - made->got_from);
+    offset += position.last->offset + made->got_from;
   }
   made->bytes.assign(made->got_bytes + 8, untouched);
-  const remote_buffer from{rank_.handle(of.peer, of.region), offset};
+  const remote_buffer from{rank_.handle(planned.peer, planned.region), offset};
   post(std::move(made), [&](outgoing& message) {
-    post_get_options options{.tag = of.tag(),
-                             .device = of.device,
+    post_get_options options{.tag = planned.tag(),
+                             .device = planned.device,
                              .context = &message,
-                             .allow_done = of.allow_done,
-                             .allow_retry = of.allow_retry};
-    if (of.kind == action::get_signal) options.signal = {rank_.id_of(id::signals)};
-    return dev_.post_get(of.peer, buffer_ref{message.bytes.data(), message.got_bytes}, from, completed_, options);
+                             .allow_done = planned.allow_done,
+                             .allow_retry = planned.allow_retry};
+    if (planned.kind == action::get_signal) options.signal = {rank_.id_of(id::signals)};
+    return dev_.post_get(planned.peer, buffer_ref{message.bytes.data(), message.got_bytes}, from, completed_, options);
   });
 }
 
-void worker::own_atomic(const plan& of) {
-  const bool wide = script::is_wide(of);
-  word& at = words_[(std::size_t{of.peer} * 2 + of.region) * 2 + (wide ? 1 : 0)];
-  until(&of, "its word stays in use", [&] { return !at.is_busy; });
-  const atomic_plan change = script::own_atomic(of, at.value);
-  auto made = make(of, operation::atomic, false);
-  made->changed = &at;
-  made->old = at.value;
-  at.is_busy = true;
-  at.value = combine(change, at.value);
-  const remote_buffer target{rank_.handle(of.peer, of.region), rank_.plans().own_word_at(of.source, of.thread, wide)};
+void worker::own_atomic(const plan& planned) {
+  const bool wide = script::is_wide(planned);
+  word& position = words_[(std::size_t{planned.peer} * 2 + planned.region) * 2 + (wide ? 1 : 0)];
+  until(&planned, "its word stays in use", [&] { return !position.is_busy; });
+  const atomic_plan change = script::own_atomic(planned, position.value);
+  auto made = make(planned, operation::atomic, false);
+  made->changed = &position;
+  made->old = position.value;
+  position.is_busy = true;
+  position.value = combine(change, position.value);
+  const remote_buffer target{rank_.handle(planned.peer, planned.region),
+                             rank_.plans().own_word_at(planned.source, planned.thread, wide)};
   const auto post_as = [&](outgoing& message, auto operand, auto* result) {
     using number = decltype(operand);
     const post_atomic_options<number> options{
         .result = result,
         .compare = static_cast<number>(change.compare),
-        .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
-        .device = of.device,
+        .complete_at = planned.delivered ? completion_level::delivered : completion_level::local,
+        .device = planned.device,
         .context = &message,
-        .allow_done = of.allow_done,
-        .allow_retry = of.allow_retry};
-    return dev_.post_atomic(of.peer, change.op, operand, target, completed_, options);
+        .allow_done = planned.allow_done,
+        .allow_retry = planned.allow_retry};
+    return dev_.post_atomic(planned.peer, change.op, operand, target, completed_, options);
   };
   post(std::move(made), [&](outgoing& message) {
     if (wide) return post_as(message, change.operand, &message.result);
@@ -234,73 +238,76 @@ void worker::own_atomic(const plan& of) {
   });
 }
 
-void worker::shared_atomic(const plan& of) {
-  const remote_buffer target{rank_.handle(of.peer, of.region), rank_.plans().shared_word_at(script::shared_word(of))};
-  post(make(of, operation::atomic, false), [&](outgoing& message) {
+void worker::shared_atomic(const plan& planned) {
+  const remote_buffer target{rank_.handle(planned.peer, planned.region),
+                             rank_.plans().shared_word_at(script::shared_word(planned))};
+  post(make(planned, operation::atomic, false), [&](outgoing& message) {
     const post_atomic_options<std::uint64_t> options{
-        .result = of.as_list ? &message.result : nullptr,
-        .complete_at = of.delivered ? completion_level::delivered : completion_level::local,
-        .device = of.device,
+        .result = planned.as_list ? &message.result : nullptr,
+        .complete_at = planned.delivered ? completion_level::delivered : completion_level::local,
+        .device = planned.device,
         .context = &message,
-        .allow_done = of.allow_done,
-        .allow_retry = of.allow_retry};
-    return dev_.post_atomic(of.peer, atomic_op::fetch_add, script::shared_operand(of), target, completed_, options);
+        .allow_done = planned.allow_done,
+        .allow_retry = planned.allow_retry};
+    return dev_.post_atomic(planned.peer, atomic_op::fetch_add, script::shared_operand(planned), target, completed_,
+                            options);
   });
 }
 
-void worker::flush(const plan& of, bool everybody) {
+void worker::flush(const plan& planned, bool everybody) {
   try {
     if (everybody) {
       dev_.flush();
     } else {
-      dev_.flush(of.peer);
+      dev_.flush(planned.peer);
     }
   } catch (const error& problem) {
-    rank_.fail(&of, problem.what());
+    rank_.fail(&planned, problem.what());
   }
   ++counts_.flushed;
   for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-    if (everybody || i / (2 * script::slots) == of.peer) slots_[i].undelivered = false;
+    if (everybody || i / (2 * script::slots) == planned.peer) slots_[i].undelivered = false;
   }
 }
 
 // A post is complete.
 void worker::finish(outgoing& message) {
-  const plan& of = *message.of;
+  const plan& planned = *message.planned;
   if (message.kind == operation::put) {
-    --message.at->puts;
-    if (of.delivered) message.at->undelivered = false;
+    --message.position->puts;
+    if (planned.delivered) message.position->undelivered = false;
   } else if (message.kind == operation::get) {
-    --message.at->gets;
+    --message.position->gets;
     check_got(message);
   } else if (message.changed != nullptr) {
     message.changed->is_busy = false;
     if (message.result != message.old)
-      rank_.fail(&of, fmt::format("found {:#x} instead of {:#x}", message.result, message.old));
+      rank_.fail(&planned, fmt::format("found {:#x} instead of {:#x}", message.result, message.old));
   }
 }
 
 void worker::check_got(const outgoing& message) const {
   const auto got = std::span{message.bytes}.first(message.got_bytes);
   if (message.got == nullptr) {
-    rank_.require(std::ranges::all_of(got, [](std::byte b) { return b == std::byte{}; }), message.of, "got no zeroes");
+    rank_.require(std::ranges::all_of(got, [](std::byte b) { return b == std::byte{}; }), message.planned,
+                  "got no zeroes");
   } else if (const auto wrong = first_wrong(got, message.got->key, message.got_from)) {
-    rank_.fail(message.of, fmt::format("got a wrong byte {} of {} from byte {} on of what operation {} had put", *wrong,
-                                       got.size(), message.got_from, message.got->number));
+    rank_.fail(message.planned, fmt::format("got a wrong byte {} of {} from byte {} on of what operation {} had put",
+                                            *wrong, got.size(), message.got_from, message.got->number));
   }
   const auto rest = std::span{message.bytes}.subspan(message.got_bytes);
-  rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), message.of, "got too much");
+  rank_.require(std::ranges::all_of(rest, [](std::byte b) { return b == untouched; }), message.planned, "got too much");
 }
 
 template <class Condition>
-void worker::until(const plan* of, const char* description, Condition done) {
+void worker::until(const plan* planned, const char* description, Condition done) {
   const bool is_done = eventually(dev_, [&] {
     if (done()) return true;
     serve();
     return false;
   });
   if (is_done) return;
-  rank_.fail(of,
+  rank_.fail(planned,
              fmt::format("thread {}: {} (of messages and signals {} of {} came; {} posts under way, {} to tell; {})",
                          thread_, description, rank_.arrived_count(), rank_.expected_count(), pending_.size(),
                          to_tell_.size(), receiver_.missing()));
@@ -312,8 +319,8 @@ void worker::serve() {
     const auto node = pending_.extract(static_cast<const outgoing*>(record->context()));
     rank_.require(!node.empty(), nullptr, "something was completed that is not under way");
     outgoing& message = *node.mapped();
-    if (record->error() != errc::none) rank_.fail(message.of, fmt::format("failed: {}", name_of(record->error())));
-    rank_.require(record->operation() == message.kind && record->peer() == message.of->peer, message.of,
+    if (record->error() != errc::none) rank_.fail(message.planned, fmt::format("failed: {}", name_of(record->error())));
+    rank_.require(record->operation() == message.kind && record->peer() == message.planned->peer, message.planned,
                   "is another operation");
     finish(message);
   }
@@ -335,16 +342,16 @@ void worker::take_signals() {
   for (int i = 0; i < 4; ++i) {
     const auto got = rank_.signals().pop();
     if (!got) break;
-    const plan& of = rank_.check_signal(*got);
-    if (of.kind == action::put_signal) to_tell_.push_back(&of);
-    rank_.arrived(of);
+    const plan& planned = rank_.check_signal(*got);
+    if (planned.kind == action::put_signal) to_tell_.push_back(&planned);
+    rank_.arrived(planned);
   }
   if (to_tell_.empty()) return;
   // Small, so it is done or retry.
-  const plan& of = *to_tell_.front();
+  const plan& planned = *to_tell_.front();
   const status answer =
-      dev_.post_am(of.source, {rank_.id_of(id::seen)}, const_buffer_ref{}, completed_, {.tag = of.tag()});
-  rank_.require(!answer.is_posted(), &of, "an empty message was posted");
+      dev_.post_am(planned.source, {rank_.id_of(id::seen)}, const_buffer_ref{}, completed_, {.tag = planned.tag()});
+  rank_.require(!answer.is_posted(), &planned, "an empty message was posted");
   if (answer.is_done()) to_tell_.pop_front();
 }
 

@@ -34,11 +34,11 @@ class worker {
   };
   // A post under way.
   struct outgoing {
-    const plan* of;
+    const plan* planned;
     operation kind;
     std::vector<std::byte> bytes;
     std::array<const_buffer_ref, 3> pieces;
-    slot* at = nullptr;
+    slot* position = nullptr;
     const plan* got = nullptr;  // the put that a get is to find, and from which byte on
     std::size_t got_from = 0;
     std::size_t got_bytes = 0;
@@ -47,18 +47,18 @@ class worker {
     alignas(8) std::uint64_t result = 0;
   };
 
-  void step(const plan& of);
-  void send_am(const plan& of);
-  void send(const plan& of);
-  void put(const plan& of);
-  void get(const plan& of);
-  void own_atomic(const plan& of);
-  void shared_atomic(const plan& of);
-  void flush(const plan& of, bool everybody);
+  void step(const plan& planned);
+  void send_am(const plan& planned);
+  void send(const plan& planned);
+  void put(const plan& planned);
+  void get(const plan& planned);
+  void own_atomic(const plan& planned);
+  void shared_atomic(const plan& planned);
+  void flush(const plan& planned, bool everybody);
   /// Waits until no operation is under way that a put into, or a get from, the slot must not meet.
-  slot& use_slot(const plan& of, bool is_put);
+  slot& use_slot(const plan& planned, bool is_put);
 
-  [[nodiscard]] std::unique_ptr<outgoing> make(const plan& of, operation kind, bool filled) const;
+  [[nodiscard]] std::unique_ptr<outgoing> make(const plan& planned, operation kind, bool filled) const;
   /// Posts by `once`, a function of the message, until it is taken.
   template <class Post>
   void post(std::unique_ptr<outgoing> made, Post once);
@@ -66,7 +66,7 @@ class worker {
   void check_got(const outgoing& message) const;
 
   template <class Condition>
-  void until(const plan* of, const char* description, Condition done);
+  void until(const plan* planned, const char* description, Condition done);
   void serve();
   void take_signals();
   void give_back_oldest();
