@@ -34,6 +34,8 @@ class blocking_device {
  public:
   /// `dev` and its runtime must outlive this object. **Blocking**: never. **Errors**: none.
   explicit blocking_device(weft::device& dev) : device_{&dev}, ended_{dev.runtime()} {}
+  template <class WriteReference = weft::device>
+  explicit blocking_device(...) = delete;  // write a device
 
   /// Sends `bytes` to the matching receive of rank `peer`, as `device::post_send` does.
   void send(std::uint32_t peer, const_buffer_ref bytes, const post_send_options& options = {});
@@ -41,12 +43,16 @@ class blocking_device {
   void send(std::uint32_t peer, const_buffer_list bytes, const post_send_options& options = {});
   template <class WriteMembersInOrderOf = post_send_options>
   void send(std::uint32_t, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferAndMembersInOrderOf = post_send_options>
+  void send(...) = delete;  // arguments that do not fit
   /// Receives one message, as `device::post_recv` does. **Returns**: its record: `bytes()`, `source()`, `tag()`.
   completion_record recv(std::uint32_t peer, buffer_ref buffer, const post_recv_options& options = {});
   /// Receives one message into a list of buffers. **Buffer**: the list and its buffers, as for one buffer.
   completion_record recv(std::uint32_t peer, buffer_list buffer, const post_recv_options& options = {});
   template <class WriteMembersInOrderOf = post_recv_options>
   completion_record recv(std::uint32_t, buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferAndMembersInOrderOf = post_recv_options>
+  completion_record recv(...) = delete;  // arguments that do not fit
   /// Receives one message within `limits`, or cancels the receive. The call may last longer: a message that has begun
   /// to arrive is received, and in a receiver-first engine the sender has to agree. **Returns**: the record; nothing if
   /// a limit was reached first: then no message was received, and none is lost. **Errors**: also `std::bad_alloc`, and
@@ -77,6 +83,8 @@ class blocking_device {
   void am(std::uint32_t peer, remote_completion to, const_buffer_list bytes, const post_am_options& options = {});
   template <class WriteMembersInOrderOf = post_am_options>
   void am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteBufferAndMembersInOrderOf = post_am_options>
+  void am(std::uint32_t, remote_completion, ...) = delete;  // arguments that do not fit
   template <class WriteMembersOf = remote_completion>
   void am(std::uint32_t, ...) = delete;  // an id that does not fit
   /// Writes `bytes` into a region of rank `peer`.
@@ -85,14 +93,18 @@ class blocking_device {
   void put(std::uint32_t peer, const_buffer_list bytes, const remote_buffer& to, const post_put_options& options = {});
   template <class WriteMembersInOrderOf = post_put_options>
   void put(std::uint32_t, const_buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferAndMembersInOrderOf = post_put_options>
+  void put(...) = delete;  // arguments that do not fit
   /// Reads `buffer` from a region of rank `peer`.
   void get(std::uint32_t peer, buffer_ref buffer, const remote_buffer& from, const post_get_options& options = {});
   /// Reads a list of buffers, one after the other. **Buffer**: the list and its buffers, as for one buffer.
   void get(std::uint32_t peer, buffer_list buffer, const remote_buffer& from, const post_get_options& options = {});
   template <class WriteMembersInOrderOf = post_get_options>
   void get(std::uint32_t, buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferAndMembersInOrderOf = post_get_options>
+  void get(...) = delete;  // arguments that do not fit
   /// Combines a word of a region of rank `peer` with `operand`. **Returns**: the old word.
-  template <class Word>
+  template <detail::atomic_word Word>
   Word atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target,
               post_atomic_options<Word> options = {}) {
     Word old{};
@@ -105,6 +117,8 @@ class blocking_device {
     static_cast<void>(run(post, {"atomic", peer, options.device}));
     return old;
   }
+  template <class WriteRankOperationWordRemoteBufferAndMembersInOrderOf = post_atomic_options<std::uint64_t>>
+  std::uint64_t atomic(...) = delete;  // arguments that do not fit
 
   /// The device on which this object posts. **Blocking**: never. **Errors**: none.
   [[nodiscard]] weft::device& device() const noexcept { return *device_; }

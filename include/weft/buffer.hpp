@@ -40,6 +40,10 @@ concept byte_container =
     !std::is_same_v<std::remove_cv_t<element_of<Container>>, const_buffer_ref> &&
     !std::is_same_v<std::remove_cv_t<element_of<Container>>, buffer_ref>;
 
+/// A byte container whose elements can be written.
+template <class Container>
+concept writable_container = byte_container<Container> && !std::is_const_v<element_of<Container>>;
+
 /// Whether the bytes of an argument outlive it: it is no temporary, or a view, which refers to memory of others.
 template <class Argument>
 inline constexpr bool outlives_call =
@@ -136,9 +140,8 @@ class buffer_ref {
 
   /// All elements of `container`, which must live until the operation is complete. Does not compile for a temporary
   /// that owns its elements.
-  template <class Container>
-  requires(detail::byte_container<Container> && !std::is_const_v<detail::element_of<Container>>)  //
-      constexpr buffer_ref(Container&& container) noexcept
+  template <detail::writable_container Container>
+  constexpr buffer_ref(Container&& container) noexcept
       : address_{std::data(container)}, bytes_{std::size(container) * sizeof(detail::element_of<Container>)} {
     detail::refuse_temporary<Container>();
   }

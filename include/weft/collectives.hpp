@@ -105,10 +105,12 @@ class elements_in {
   collective_input input_;
 };
 
-/// Arguments of a reduction of elements that fit no overload: one value instead of a container; elements that the
-/// callable does not combine; containers of different elements.
+/// Arguments of a reduction of elements that fit no overload: one value instead of a container; an output that can't be
+/// written byte by byte; elements that the callable does not combine; containers of different elements.
 template <class In, class Out>
 concept has_single_value = single_value<std::remove_cvref_t<In>> || single_value<std::remove_cvref_t<Out>>;
+template <class Out>
+concept has_unwritable_elements = std::is_const_v<element_of<Out>> || !std::is_trivially_copyable_v<element_of<Out>>;
 template <class Out, class Callable>
 concept combines_other_elements =
     byte_container<std::remove_reference_t<Out>> && !std::is_convertible_v<Callable, const reduction&> &&
@@ -117,9 +119,11 @@ template <class In, class Out, class Callable>
 concept has_other_elements = byte_container<In> && byte_container<std::remove_reference_t<Out>> &&
                              !std::is_convertible_v<Callable, const reduction&> &&
                              !std::is_same_v<std::remove_cv_t<element_of<const In>>, std::remove_cv_t<element_of<Out>>>;
+// No concept, of which a compiler would list all parts where it says that this does not hold.
 template <class In, class Out, class Callable>
-concept misfits_reduction =
-    has_single_value<In, Out> || combines_other_elements<Out, Callable> || has_other_elements<In, Out, Callable>;
+inline constexpr bool misfits_reduction =
+    has_single_value<In, Out> || has_unwritable_elements<Out> || combines_other_elements<Out, Callable> ||
+    has_other_elements<In, Out, Callable>;
 
 /// Does not compile: names the right arguments.
 template <class In, class Out, class Callable>
@@ -127,7 +131,11 @@ constexpr void refuse_misfit() noexcept {
   static_assert(!has_single_value<In, Out>,
                 "a reduction is of containers of elements: for one value, write std::span{&value, 1}; for an address, "
                 "std::span{address, count}");
-  if constexpr (!has_single_value<In, Out>) {
+  static_assert(
+      !has_unwritable_elements<Out>,
+      "the output is a container that can be written, and its elements can be copied byte by byte: not const, "
+      "and std::is_trivially_copyable");
+  if constexpr (!has_single_value<In, Out> && !has_unwritable_elements<Out>) {
     static_assert(!combines_other_elements<Out, Callable>,
                   "the callable does not combine two elements into one: write a callable such as std::plus<>{} or "
                   "reductions::max{}, or a lambda [](element a, element b) -> element; of other buffers than "
@@ -252,6 +260,8 @@ class collective {
       return mine.post(group, local, options, context);
     });
   }
+  template <class WriteLoopGroupAndMembersInOrderOf = collective_options>
+  auto await(...) const = delete;  // arguments that do not fit
   /// Keeps it, so that a start need not look for anything.
   [[nodiscard]] persistent_collective keep(group& group, const collective_options& options = {}) const;
 
@@ -264,6 +274,8 @@ class collective {
   [[nodiscard]] static collective broadcast(buffer_ref buffer, std::uint32_t root = 0) noexcept {
     return collective{{.operation = collective_operation::broadcast, .root = root, .input = buffer, .out = buffer}};
   }
+  template <class WriteWritableBufferAndRoot = buffer_ref>
+  static collective broadcast(...) = delete;  // arguments that do not fit
   /// `input` of all members combined, into `out` of all, which has as many bytes. `input` may be `{}`: in place.
   [[nodiscard]] static collective allreduce(const collective_input& input, buffer_ref out,
                                             const reduction& op) noexcept {
@@ -289,6 +301,8 @@ class collective {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
+  template <class WriteInputWritableOutputAndCallableOr = reduction>
+  static collective allreduce(...) = delete;  // arguments that do not fit
   /// `input` of all members combined, into `out` of member `root`. In place at the root if its `input` is `{}`.
   [[nodiscard]] static collective reduce(const collective_input& input, buffer_ref out, const reduction& op,
                                          std::uint32_t root = 0) noexcept {
@@ -315,6 +329,8 @@ class collective {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
+  template <class WriteInputWritableOutputCallableAndRoot = reduction>
+  static collective reduce(...) = delete;  // arguments that do not fit
   /// `input` of each member, one behind the other, into `out` of member `root`. In place at the root if its `input` is
   /// `{}`: its block lies in `out` already.
   [[nodiscard]] static collective gather(const collective_input& input, buffer_ref out,
@@ -336,6 +352,8 @@ class collective {
                        .out_blocks = lists,
                        .root_has_blocks = true}};
   }
+  template <class WriteInputWritableOutputRootAndMembersInOrderOf = blocks>
+  static collective gather(...) = delete;  // arguments that do not fit
   /// A block of `input` of member `root` into `out` of each member. In place at the root if its `out` is `{}`.
   [[nodiscard]] static collective scatter(const_buffer_ref input, const collective_output& out,
                                           std::uint32_t root = 0) noexcept {
@@ -356,6 +374,8 @@ class collective {
                        .in_blocks = lists,
                        .root_has_blocks = true}};
   }
+  template <class WriteInputWritableOutputRootAndMembersInOrderOf = blocks>
+  static collective scatter(...) = delete;  // arguments that do not fit
   /// `input` of each member, one behind the other, into `out` of all. `input` may be `{}`: in place.
   [[nodiscard]] static collective allgather(const collective_input& input, buffer_ref out,
                                             const blocks& lists = {}) noexcept {
@@ -365,6 +385,8 @@ class collective {
                        .out = out,
                        .out_blocks = lists}};
   }
+  template <class WriteInputWritableOutputAndMembersInOrderOf = blocks>
+  static collective allgather(...) = delete;  // arguments that do not fit
   /// A block of `input` to each member, and a block of each member into `out`. In place at all members if `input` is
   /// `{}` and `sent` is none, which all members have to say alike.
   [[nodiscard]] static collective alltoall(const collective_input& input, buffer_ref out, const blocks& sent = {},
@@ -376,6 +398,8 @@ class collective {
                        .in_blocks = sent,
                        .out_blocks = received}};
   }
+  template <class WriteInputWritableOutputAndMembersInOrderOf = blocks>
+  static collective alltoall(...) = delete;  // arguments that do not fit
   /// `input` of all members combined; each gets a block of that into `out`. `input` may be `{}`: in place, and `out`
   /// has all blocks.
   [[nodiscard]] static collective reduce_scatter(const collective_input& input, buffer_ref out, const reduction& op,
@@ -403,6 +427,8 @@ class collective {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
+  template <class WriteInputWritableOutputCallableAndMembersInOrderOf = blocks>
+  static collective reduce_scatter(...) = delete;  // arguments that do not fit
   /// `input` of members 0 to this one combined, into `out`. `input` may be `{}`: in place.
   [[nodiscard]] static collective scan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
     return collective{{.operation = collective_operation::scan,
@@ -427,6 +453,8 @@ class collective {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
+  template <class WriteInputWritableOutputAndCallableOr = reduction>
+  static collective scan(...) = delete;  // arguments that do not fit
   /// `input` of the members below this one combined, into `out`, which member 0 leaves as it is. `input` may
   /// be `{}`: in place.
   [[nodiscard]] static collective exscan(const collective_input& input, buffer_ref out, const reduction& op) noexcept {
@@ -452,6 +480,8 @@ class collective {
     detail::refuse_misfit<In, Out, Callable>();
     return collective{parts{}};
   }
+  template <class WriteInputWritableOutputAndCallableOr = reduction>
+  static collective exscan(...) = delete;  // arguments that do not fit
 
   /// Used by the library alone.
   explicit collective(const parts& all) noexcept : parts_{all} {}

@@ -34,8 +34,8 @@ class completion_queue final : public completion {
  public:
   /// An empty queue. **Blocking**: briefly, for memory. **Errors**: `std::bad_alloc`.
   explicit completion_queue(weft::runtime& owner, const completion_queue_options& options = {});
-  template <class WriteMembersInOrderOf = completion_queue_options>
-  completion_queue(weft::runtime&, ...) = delete;  // options that do not fit
+  template <class WriteRuntimeAndMembersInOrderOf = completion_queue_options>
+  explicit completion_queue(...) = delete;  // write a runtime, and members of completion_queue_options in their order
   ~completion_queue() override;
 
   /// Takes the next record; nothing if none is ready. It prefers records that the calling thread has signalled, and

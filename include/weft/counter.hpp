@@ -15,6 +15,8 @@ class counter final : public completion {
  public:
   /// Begins at zero.
   explicit counter(weft::runtime& owner) noexcept : completion{owner} { count_ = &value_; }
+  template <class WriteReference = weft::runtime>
+  explicit counter(...) = delete;  // write a runtime
   ~counter() override { end_signals(); }
 
   /// Signals so far, also of failed operations. A thread that sees a signal counted may read all that was written

@@ -71,6 +71,11 @@ status fast_recv_in(core::device_state& dev, message_source from, ordinary_buffe
 status slow_post_get(core::device_state& dev, std::uint32_t peer, buffer_ref buffer, const remote_buffer& from,
                      completion& local, const post_get_options& options);
 
+template <class Post>
+concept posting_callable = requires(Post& post) {
+  { post() } -> std::same_as<status>;
+};
+
 /// Parts of `device::until_accepted`: refuses calls inside callbacks; and what it does after a post that answered
 /// *retry*.
 void begin_posting();
@@ -101,8 +106,8 @@ class device {
   /// **Threads**: any. **Errors**: `invalid_state` beyond `WEFT_DEVICES_MAX` devices at once, and inside a handler or
   /// hook of the default device.
   explicit device(weft::runtime& owner, const device_options& options = {});
-  template <class WriteMembersInOrderOf = device_options>
-  device(weft::runtime&, ...) = delete;  // options that do not fit
+  template <class WriteRuntimeAndMembersInOrderOf = device_options>
+  explicit device(...) = delete;  // write a runtime, and members of device_options in their order
 
   /// Leaves its rings and its pending operations to the default device.
   ///
@@ -139,6 +144,8 @@ class device {
   template <class WriteMembersInOrderOf = post_am_options>
   status post_am(std::uint32_t, remote_completion, const_buffer_ref, completion&,
                  ...) = delete;  // options that do not fit
+  template <class WriteBufferCompletionAndMembersInOrderOf = post_am_options>
+  status post_am(std::uint32_t, remote_completion, ...) = delete;  // arguments that do not fit
   template <class WriteMembersOf = remote_completion>
   status post_am(std::uint32_t, ...) = delete;  // an id that does not fit
 
@@ -189,6 +196,12 @@ class device {
   void reply(std::uint32_t peer, remote_completion to, const_buffer_ref bytes, const reply_options& options = {}) {
     reply_with(peer, to, bytes, 0, options);
   }
+  template <class WriteMembersInOrderOf = reply_options>
+  void reply(const completion_record&, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteMembersInOrderOf = reply_options>
+  void reply(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteRequestOrRankRemoteCompletionBufferAndMembersInOrderOf = reply_options>
+  void reply(...) = delete;  // arguments that do not fit
 
   /// Sends `bytes` to a receive that rank `peer` posts in the same matching engine under the same policy, rank and tag.
   /// Send and receive may come in either order.
@@ -229,6 +242,8 @@ class device {
                    const post_send_options& options = {});
   template <class WriteMembersInOrderOf = post_send_options>
   status post_send(std::uint32_t, const_buffer_ref, completion&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferCompletionAndMembersInOrderOf = post_send_options>
+  status post_send(...) = delete;  // arguments that do not fit
 
   /// Sends the first `bytes` bytes of a packet that the caller has filled, without a copy (libfabric copies them).
   ///
@@ -269,6 +284,8 @@ class device {
   status post_recv(std::uint32_t peer, buffer_list buffer, completion& local, const post_recv_options& options = {});
   template <class WriteMembersInOrderOf = post_recv_options>
   status post_recv(std::uint32_t, buffer_ref, completion&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferCompletionAndMembersInOrderOf = post_recv_options>
+  status post_recv(...) = delete;  // arguments that do not fit
 
   /// Cancels the receive, send or active message that was *posted* with `ticket`. Either it answers `cancelled`, and
   /// the completion is signalled with the error `cancelled`; or it answers `too_late`, and the operation completes as
@@ -321,6 +338,8 @@ class device {
   template <class WriteMembersInOrderOf = post_put_options>
   status post_put(std::uint32_t, const_buffer_ref, const remote_buffer&, completion&,
                   ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferCompletionAndMembersInOrderOf = post_put_options>
+  status post_put(...) = delete;  // arguments that do not fit
 
   /// Writes the first `bytes` bytes of a packet that the caller has filled, which the caller need not keep. **Buffer**
   /// and **Returns**: as for `post_send` of a packet; a flush says when the bytes are there. **Errors**: those of
@@ -349,6 +368,8 @@ class device {
   template <class WriteMembersInOrderOf = post_get_options>
   status post_get(std::uint32_t, buffer_ref, const remote_buffer&, completion&,
                   ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferCompletionAndMembersInOrderOf = post_get_options>
+  status post_get(...) = delete;  // arguments that do not fit
 
   /// Combines a word of a region of rank `peer` with `operand`, atomically with respect to all remote atomics on that
   /// word by any rank and thread, and to `std::atomic_ref` at the target. `Word` has 4 or 8 bytes.
@@ -356,10 +377,9 @@ class device {
   /// **Buffer**: the library writes `.result`, if given, before *done* or the signal; it must live until then.
   /// **Order**: none between atomics. **Errors**: as for `post_put`, and `invalid_argument` for an offset that is not a
   /// multiple of the word's size, and for an unknown `op`.
-  template <class Word>
+  template <detail::atomic_word Word>
   status post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target, completion& local,
                      const post_atomic_options<Word>& options = {}) {
-    static_assert(std::is_integral_v<Word> && (sizeof(Word) == 4 || sizeof(Word) == 8), "words of 4 or 8 bytes");
     const auto word = [](Word value) {
       return static_cast<std::uint64_t>(static_cast<std::make_unsigned_t<Word>>(value));
     };
@@ -371,6 +391,8 @@ class device {
                              .allow_done = options.allow_done,
                              .allow_retry = options.allow_retry});
   }
+  template <class WriteRankOperationWordRemoteBufferCompletionAndMembersInOrderOf = post_atomic_options<std::uint64_t>>
+  status post_atomic(...) = delete;  // arguments that do not fit
 
   /// One function for all posts but atomics. Direction, remote buffer and remote completion select the operation: send,
   /// active message, put, receive or get (yan2025-lci, table 1). **Buffer**: as for that operation. **Errors**: those
@@ -381,6 +403,11 @@ class device {
   /// The overload for memory that can be written, which receives and gets need. **Buffer**: as for the operation.
   status post_comm(direction data_direction, std::uint32_t peer, buffer_ref buffer, completion& local,
                    const post_comm_options& options = {});
+  template <class WriteMembersInOrderOf = post_comm_options>
+  status post_comm(direction, std::uint32_t, const_buffer_ref, completion&, ...) = delete;  // options that do not fit
+  template <detail::writable_container WriteBufferRefOrConstBufferRefOf>
+  status post_comm(direction, std::uint32_t, WriteBufferRefOrConstBufferRefOf&&, completion&,
+                   ...) = delete;  // both overloads fit
 
   /// Returns once the target has all puts, atomics and replies, and all messages with `.complete_at = delivered`, that
   /// this rank has posted to rank `peer` before, on any device and in any thread. Operations that are posted meanwhile
@@ -436,10 +463,12 @@ class device {
   /// time. **Returns**: a handle, which removes the hook when it is destroyed; `detach()` leaves the hook to the
   /// device. The device destroys remaining hooks when it is destroyed, without calling them. **Errors**:
   /// `std::bad_alloc`, and exceptions of `Function`'s move. **Source**: zhou2024, 3.3.
-  template <class Function>
+  template <detail::hook_callable Function>
   hook add_hook(Function function) {
     return add_hook_node(std::make_unique<detail::hook_function<Function>>(std::move(function), *this));
   }
+  template <class WriteFunctionOf = hook_answer(device&)>
+  hook add_hook(...) = delete;  // a function that does not fit
 
   /// Waits until `is_done()` is true. The calling thread calls it after each call of progress, and after a signal of
   /// `object` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found
@@ -470,8 +499,8 @@ class device {
   bool wait(const synchronizer& object, const wait_options& options = {});
   /// Waits until `object` has counted at least `value` signals; false at a limit.
   bool wait(const counter& object, std::uint64_t value, const wait_options& options = {});
-  template <class WriteMembersInOrderOf = wait_options>
-  bool wait(const counter&, std::uint64_t, ...) = delete;  // options that do not fit
+  template <class WriteObjectConditionOrCountAndMembersInOrderOf = wait_options>
+  bool wait(...) = delete;  // arguments that do not fit
 
   /// Waits until no post has yet to signal `object`; that is, until every buffer of these posts is the caller's again.
   /// Posts that were *done* are not waited for, so the caller need not count the others. **Returns**: false at
@@ -479,8 +508,8 @@ class device {
   bool wait_all(const completion& object, const wait_options& options = {});
   /// Waits for several objects.
   bool wait_all(std::initializer_list<const completion*> objects, const wait_options& options = {});
-  template <class WriteMembersInOrderOf = wait_options>
-  bool wait_all(const completion&, ...) = delete;  // options that do not fit
+  template <class WriteObjectOrAddressesAndMembersInOrderOf = wait_options>
+  bool wait_all(...) = delete;  // arguments that do not fit
 
   /// Calls `post`, a function that posts once and gives back the `status`, until the answer is not *retry*:
   /// `dev.until_accepted([&] { return dev.post_am(1, {.id = 1}, text, sent); });`. Makes progress on this device
@@ -488,11 +517,8 @@ class device {
   ///
   /// **Blocking**: until the post is accepted, not until it is complete. **Threads**: as for posting. **Returns**:
   /// *done* or *posted*. **Errors**: those of `post`; `invalid_state` inside a handler, a hook or a node of a graph.
-  template <std::invocable Post>
+  template <detail::posting_callable Post>
   accepted_status until_accepted(Post&& post) {
-    static_assert(
-        std::is_same_v<std::invoke_result_t<Post&>, status>,
-        "until_accepted takes a function that returns the status of a post: [&] { return dev.post_am(...); }");
     detail::begin_posting();
     status answer = post();
     while (answer.is_retry()) {
@@ -501,6 +527,8 @@ class device {
     }
     return accepted_status{answer};
   }
+  template <class WriteFunctionThatReturnsAPost = status()>
+  accepted_status until_accepted(...) = delete;  // a function that does not fit
 
   /// This device's number on its rank; the default device is 0.
   [[nodiscard]] std::uint32_t index() const noexcept;

@@ -27,6 +27,8 @@ class event {
  public:
   /// Not set. Coroutines that wait for it go on in `loop`.
   explicit event(run_loop& loop) noexcept;
+  template <class WriteReference = run_loop>
+  explicit event(...) = delete;  // write a run_loop
   ~event();
   event(const event&) = delete;
   event& operator=(const event&) = delete;

@@ -27,6 +27,13 @@ struct door;
 struct fiber_state;
 }  // namespace fibers
 
+namespace detail {
+template <class Function>
+concept fiber_callable = requires(std::decay_t<Function>& function) {
+  function();
+};
+}  // namespace detail
+
 /// Options of a `fiber_scheduler`.
 struct fiber_scheduler_options {
   /// Threads that run fibers.
@@ -106,6 +113,8 @@ class [[nodiscard]] fiber {
   /// **Errors**: as for `join`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
   /// After the latter two the fiber stays joinable.
   [[nodiscard]] bool join(const wait_limits& limits);
+  template <class WriteMembersInOrderOf = wait_limits>
+  bool join(...) = delete;  // limits that do not fit
   /// Lets the fiber run on without a join. If its function throws, the process ends with a message.
   void detach() noexcept;
   /// Whether there is a fiber to join.
@@ -134,7 +143,7 @@ class fiber_scheduler {
   /// which the switch of stacks is not written (it is for x86-64 and ARM64).
   explicit fiber_scheduler(const fiber_scheduler_options& options = {});
   template <class WriteMembersInOrderOf = fiber_scheduler_options>
-  explicit fiber_scheduler(...) = delete;  // options that do not fit
+  explicit fiber_scheduler(...) = delete;  // write members of fiber_scheduler_options in their order
   /// Stops the workers. If a fiber has not ended, or a `fiber` object was neither joined nor detached, the process ends
   /// with a message; if an exception is leaving the scope, after a second. **Blocking**: until the workers have
   /// stopped. **Threads**: one thread, which is no worker; no other may be using it.
@@ -145,10 +154,9 @@ class fiber_scheduler {
   /// Starts a fiber that calls `function`, which is moved to its stack. **Errors**: `out_of_memory` if the system gives
   /// no stack, or if the worker (for any worker: each) has `.fibers_per_worker` fibers; `invalid_argument` for a worker
   /// that does not exist; `std::bad_alloc`, and exceptions of the copy of `function`.
-  template <class Function>
+  template <detail::fiber_callable Function>
   fiber spawn(Function&& function, const fiber_options& options = {}) {
     using stored = std::decay_t<Function>;
-    static_assert(std::is_invocable_v<stored&>, "a fiber's function is called without arguments");
     static_assert(sizeof(stored) <= function_bytes_max, "capture less: by reference, or by a pointer");
     static_assert(std::is_nothrow_move_constructible_v<stored>, "a fiber's function is moved to its stack");
     stored kept(std::forward<Function>(function));
@@ -163,6 +171,8 @@ class fiber_scheduler {
       called();
     });
   }
+  template <class WriteFunctionWithoutArgumentsAndMembersInOrderOf = fiber_options>
+  fiber spawn(...) = delete;  // arguments that do not fit
 
   /// How many fibers have not ended. While others begin and end, it may be more than there are at any moment; but 0
   /// means that at some moment during this call none was left, with all that the ended ones did.
@@ -206,6 +216,8 @@ void wait();
 /// false if a limit was reached, as far as the call knows: test the condition in both cases. **Threads**: fibers.
 /// **Errors**: as for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
 [[nodiscard]] bool wait(const wait_limits& limits);
+template <class WriteMembersInOrderOf = wait_limits>
+bool wait(...) = delete;  // limits that do not fit
 /// Suspends the calling fiber for `time`; a calling thread sleeps. It ends no earlier, whatever signals come; a signal
 /// that comes meanwhile may be lost.
 /// **Blocking**: for that time. **Threads**: any. **Errors**: `invalid_state` inside a handler, hook or node;
@@ -214,6 +226,8 @@ void sleep_for(std::chrono::nanoseconds time);
 /// Sleeps as the other `sleep_for`, but a request of `stop` ends it. **Blocking**: until then. **Returns**: whether the
 /// time is over; false after a request to stop. **Threads** and **Errors**: as for the other.
 [[nodiscard]] bool sleep_for(std::chrono::nanoseconds time, const std::stop_token& stop);
+template <class WriteTimeWithUnitAs = std::chrono::nanoseconds>
+bool sleep_for(...) = delete;  // arguments that do not fit
 /// Moves the calling fiber to worker `worker`: thread-local variables are those of that worker afterwards. But within
 /// the function that calls this, the compiler may use the address of a thread-local variable that it computed before,
 /// and `errno` is one: use them in functions that aren't inlined into it, and let that function end soon. References

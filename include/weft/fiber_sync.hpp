@@ -5,6 +5,7 @@
 // A time limit of a fiber's wait costs an allocation and a lock of the process more.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -52,6 +53,8 @@ class fiber_mutex {
   /// the caller has it now. **Errors**: `invalid_state` inside a handler, hook or node; `std::bad_alloc`;
   /// `std::system_error` if the system gives no thread for time limits. Then the caller does not have it.
   [[nodiscard]] bool try_lock(const wait_limits& limits);
+  template <class WriteMembersInOrderOf = wait_limits>
+  bool try_lock(...) = delete;  // limits that do not fit
   /// Passes it to the fiber or thread that has waited longest. **Blocking**: never.
   void unlock();
 
@@ -76,7 +79,7 @@ class fiber_condition {
   void wait(std::unique_lock<fiber_mutex>& lock);
   /// Waits until `is_done()`, which it calls under the lock. **Blocking**: until then. **Errors**: as for the other
   /// `wait`; exceptions of `is_done`.
-  template <class Condition>
+  template <std::predicate Condition>
   void wait(std::unique_lock<fiber_mutex>& lock, Condition is_done) {
     while (!is_done()) wait(lock);
   }
@@ -89,11 +92,13 @@ class fiber_condition {
   /// lock.
   /// **Returns**: the last answer of `is_done()`. **Errors**: those of the other `wait` with limits, but others may
   /// have had the lock; exceptions of `is_done`.
-  template <class Condition>
+  template <std::predicate Condition>
   [[nodiscard]] bool wait(std::unique_lock<fiber_mutex>& lock, Condition is_done, const wait_limits& limits) {
     return wait_erased(
         lock, [](void* condition) -> bool { return (*static_cast<Condition*>(condition))(); }, &is_done, limits);
   }
+  template <class WriteLockConditionAndMembersInOrderOf = wait_limits>
+  bool wait(...) = delete;  // arguments that do not fit
   /// Wakes the fiber or thread that has waited longest. **Blocking**: never.
   void notify_one();
   /// Wakes all that wait now. **Blocking**: never.
@@ -126,6 +131,8 @@ class fiber_barrier {
   /// hook or node; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits. Then the call
   /// does not count.
   [[nodiscard]] bool arrive_and_wait(const wait_limits& limits);
+  template <class WriteMembersInOrderOf = wait_limits>
+  bool arrive_and_wait(...) = delete;  // limits that do not fit
 
  private:
   // Counts the caller. The last one wakes all others.
@@ -156,6 +163,8 @@ class fiber_event {
   /// set.
   /// **Errors**: as for `wait`; `std::bad_alloc`; `std::system_error` if the system gives no thread for time limits.
   [[nodiscard]] bool wait(const wait_limits& limits);
+  template <class WriteMembersInOrderOf = wait_limits>
+  bool wait(...) = delete;  // limits that do not fit
 
  private:
   std::mutex guard_;
@@ -233,7 +242,9 @@ class fiber_promise {
   /// Sets the result. Call either this or `set_exception`, once.
   template <class... Result>
   void set_value(Result&&... result) {
-    to_->value.emplace(std::forward<Result>(result)...);
+    using stored = typename fibers::shared_result<Value>::stored;
+    static_assert(std::is_constructible_v<stored, Result...>, "the result is made of the arguments of set_value");
+    if constexpr (std::is_constructible_v<stored, Result...>) to_->value.emplace(std::forward<Result>(result)...);
     to_->ready.set();
   }
   /// Sets an exception, which `get` throws.

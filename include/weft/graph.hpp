@@ -63,8 +63,8 @@ class graph {
  public:
   /// Progress on `dev` tries posts again; it must outlive the graph. **Blocking**: never; allocates.
   explicit graph(device& dev, const graph_options& options = {});
-  template <class WriteMembersInOrderOf = graph_options>
-  graph(device&, ...) = delete;  // options that do not fit
+  template <class WriteDeviceAndMembersInOrderOf = graph_options>
+  explicit graph(...) = delete;  // write a device, and members of graph_options in their order
   /// Takes the nodes over; afterwards the other graph may only be assigned to or destroyed.
   graph(graph&&) noexcept;
   /// Destroys this graph's nodes as the destructor does, and takes the other graph's nodes over. **Blocking**: as the
@@ -82,12 +82,16 @@ class graph {
   ///
   /// **Errors**: `invalid_state` while the graph runs; `invalid_argument` for an empty function; `std::bad_alloc`.
   graph_node add(std::function<void()> function);
+  template <class WriteFunctionOf = void()>
+  graph_node add(...) = delete;  // a function that does not fit
 
   /// Adds a node that posts. `post(local)` makes one post with `local` as its completion object, returns the answer of
   /// that post, and does nothing else with `local`. The node is complete with its operation: at once after *done*, with
   /// the signal after *posted*. After *retry* the graph calls `post` again later. If `post` throws, the node fails; if
   /// it throws after its post, the node is complete once the operation is. **Errors**: as for `add`.
   graph_node add_post(std::function<status(completion& local)> post);
+  template <class WriteFunctionOf = status(completion&)>
+  graph_node add_post(...) = delete;  // a function that does not fit
 
   /// Adds a node that starts `inner`, and is complete when `inner` has ended. If `inner` is running already, the node
   /// waits for that end first. **Errors**: `invalid_state` while this graph runs; `invalid_argument` if `inner` is this

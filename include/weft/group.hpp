@@ -101,6 +101,8 @@ class group {
   /// any, each with a tag of its own.
   [[nodiscard]] group include(std::span<const std::uint32_t> members, std::uint32_t tag = 0,
                               const group_options& options = {}) const;
+  template <class WriteSpanOfRanksTagAndMembersInOrderOf = group_options>
+  group include(...) const = delete;  // arguments that do not fit
 
  private:
   friend class runtime;
@@ -125,5 +127,7 @@ inline constexpr std::uint32_t group_tags_max = (1U << 20) - 1;
 /// one, for a tag that is too large, and for names as `split`; those of a blocking collective; `std::bad_alloc`.
 [[nodiscard]] group make_group(weft::runtime& rt, std::span<const std::uint32_t> ranks, std::uint32_t tag = 0,
                                const group_options& options = {});
+template <class WriteRuntimeSpanOfRanksTagAndMembersInOrderOf = group_options>
+group make_group(...) = delete;  // arguments that do not fit
 
 }  // namespace weft

@@ -54,11 +54,14 @@ class handler final : public completion {
   template <class... Device>
   answer call(completion_record&& record, Device&... devices) {
     if constexpr (!std::is_invocable_v<Function&, completion_record&&, Device&...>) {
-      static_assert(std::is_invocable_v<Function&, completion_record&, Device&...>,
+      constexpr bool takes_record = std::is_invocable_v<Function&, completion_record&, Device&...>;
+      static_assert(takes_record,
                     "a handler's function takes a record, and a device if it wants to: "
-                    "[&](weft::completion_record&& message, weft::device& by) { ... }");
-      completion_record consumed{std::move(record)};
-      function_(consumed, devices...);
+                    "[&](weft::completion_record&& message, weft::device& dev) { ... }");
+      if constexpr (takes_record) {
+        completion_record consumed{std::move(record)};
+        function_(consumed, devices...);
+      }
       return answer::taken;
     } else if constexpr (std::is_same_v<std::invoke_result_t<Function&, completion_record&&, Device&...>, answer>) {
       return function_(std::move(record), devices...);

@@ -45,6 +45,10 @@ class hook_node {
 };
 
 template <class Function>
+concept hook_callable =
+    std::is_invocable_r_v<hook_answer, Function&> || std::is_invocable_r_v<hook_answer, Function&, device&>;
+
+template <class Function>
 class hook_function final : public hook_node {
  public:
   hook_function(Function function, device& dev) : function_{std::move(function)}, device_{&dev} {}

@@ -69,6 +69,8 @@ class [[nodiscard]] matched_message {
   /// Receives it into a list of buffers, filled one after the other. **Buffer**: the list and its buffers, as for one
   /// buffer. **Errors**: also `invalid_argument` for a list that is too long, or whose sizes add up to too much.
   status receive(buffer_list buffer, completion& local, const receive_options& options = {});
+  template <class WriteBufferCompletionAndMembersInOrderOf = receive_options>
+  status receive(...) = delete;  // arguments that do not fit
 
  private:
   friend class device;

@@ -77,8 +77,8 @@ class matching_engine {
   /// reserved or was used, for an ordered engine with a key, and for a receiver-first engine that is ordered or has a
   /// key; `std::bad_alloc`.
   explicit matching_engine(weft::runtime& owner, const matching_engine_options& options = {});
-  template <class WriteMembersInOrderOf = matching_engine_options>
-  matching_engine(weft::runtime&, ...) = delete;  // options that do not fit
+  template <class WriteRuntimeAndMembersInOrderOf = matching_engine_options>
+  explicit matching_engine(...) = delete;  // write a runtime, and members of matching_engine_options in their order
 
   /// Withdraws the engine. If receives are still posted in it, the process ends with a message: cancel them first. If
   /// an exception is leaving its scope, the destructor cancels them. This also holds for sends that wait in a

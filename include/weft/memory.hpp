@@ -56,6 +56,8 @@ class memory_kind {
   /// lock. **Errors**: `invalid_argument` for an empty name, for null functions where a processor may not touch the
   /// memory, and for an alignment that is no power of two; `invalid_state` beyond 64 kinds at once in the process.
   memory_kind(weft::runtime& owner, std::string_view name, const memory_functions& functions);
+  template <class WriteRuntimeNameAndMembersInOrderOf = memory_functions>
+  explicit memory_kind(...) = delete;  // write a runtime, a name, and members of memory_functions in their order
   /// Later posts with this kind are refused, and operations under way that still need a function of it fail with
   /// `memory_failed`. **Blocking**: until functions return that other threads are calling. **Threads**: not inside a
   /// function of the kind.
@@ -81,6 +83,8 @@ class memory {
  public:
   /// Memory of this kind. `context` is for the functions of the kind, which find it in `context()`.
   explicit memory(const memory_kind& kind, void* context = nullptr) noexcept;
+  template <class WriteKindAndContext = memory_kind>
+  explicit memory(...) = delete;  // write a kind of memory, and a context
 
   memory(const memory&) = delete;
   memory& operator=(const memory&) = delete;
@@ -159,6 +163,8 @@ class layout : public memory {
   struct contiguous {};
   /// A layout whose buffers are ordinary ones: no function is called.
   explicit layout(contiguous /*all*/) noexcept;
+  template <class WriteShapeWithConstPackAndUnpackOrMembersInOrderOf = layout_functions>
+  explicit layout(...) = delete;  // write an object with const pack and unpack, or members of layout_functions
 
   /// Whether its bytes lie side by side.
   [[nodiscard]] bool is_contiguous() const noexcept { return functions_.pack == nullptr; }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 
 #include "weft/buffer.hpp"
 #include "weft/completion.hpp"
@@ -254,6 +255,9 @@ template <class Options>
   return bytes.bytes() <= inline_bytes_max && bytes.memory() == nullptr && options.allow_done && options.allow_retry &&
          options.complete_at == completion_level::local;
 }
+
+template <class Word>
+concept atomic_word = std::is_integral_v<Word> &&(sizeof(Word) == 4 || sizeof(Word) == 8);
 
 /// A remote atomic on a word of either size.
 struct atomic_request {

@@ -25,8 +25,8 @@ class progress_thread {
   /// Starts the thread; `options` say how it waits. `dev` must outlive this object. **Blocking**: briefly.
   /// **Errors**: `invalid_argument` for a device that is not shared; `std::system_error` if the system gives no thread.
   explicit progress_thread(weft::device& dev, const wait_options& options = {});
-  template <class WriteMembersInOrderOf = wait_options>
-  progress_thread(weft::device&, ...) = delete;  // options that do not fit
+  template <class WriteDeviceAndMembersInOrderOf = wait_options>
+  explicit progress_thread(...) = delete;  // write a device, and members of wait_options in their order
 
   /// Stops the thread. **Blocking**: until the thread's call of `progress()` returns; not inside a handler.
   /// **Threads**: none may be using it.

@@ -172,6 +172,8 @@ struct reduction {
             .identity = detail::number_of_types<Element, Callable>(),
             .combine_higher = functions::higher()};
   }
+  template <class Element, class WriteCallableWithoutStateOrUseCallableRef = std::plus<>>
+  static reduction callable(WriteCallableWithoutStateOrUseCallableRef = {}, bool = true) = delete;
   /// The reduction by a callable with state. **Buffer**: `function` is the caller's, and must live until the collective
   /// is complete; several threads may call it at the same time.
   template <reduced_element Element, class Callable>
@@ -188,6 +190,8 @@ struct reduction {
   template <reduced_element Element, class Callable>
   static reduction callable_ref(const Callable&& function,
                                 bool is_commutative = true) = delete;  // ends before the collective
+  template <class Element, class WriteCallableThatCombinesTwoElements>
+  static reduction callable_ref(const WriteCallableThatCombinesTwoElements&, bool = true) = delete;
 
   /// The old name of `callable`.
   template <reduced_element Element, class Callable = std::plus<>>

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "weft/error.hpp"
 
@@ -15,6 +17,11 @@ class runtime;
 namespace core {
 class runtime_state;
 }
+namespace detail {
+template <class Container>
+concept elements_not_bytes = !std::is_convertible_v<Container, std::span<std::byte>> &&
+                             std::is_pointer_v<decltype(std::data(std::declval<Container&>()))>;
+}  // namespace detail
 
 /// The handle of a rank's region. Send it to peers by any means, byte for byte. A handle of another job or rank is
 /// refused.
@@ -54,6 +61,16 @@ class memory_region {
   /// **Errors**: `invalid_argument` for empty memory, a null pointer, or memory of a kind (memory.hpp) that knows its
   /// addresses; `invalid_state` beyond `WEFT_REGIONS_MAX` regions at once.
   memory_region(weft::runtime& owner, std::span<std::byte> memory);
+  /// Does not compile: says what to write instead of a container of other elements than bytes.
+  template <class Container>
+  requires detail::elements_not_bytes<Container>  //
+  memory_region(weft::runtime& /*owner*/, Container&& /*memory*/) {
+    static_assert(!detail::elements_not_bytes<Container>,
+                  "a region is of memory that can be written and outlives it: write "
+                  "std::as_writable_bytes(std::span{container})");
+  }
+  template <class WriteRuntimeThenSizeOr = std::span<std::byte>>
+  explicit memory_region(...) = delete;  // write a runtime, and a size in bytes or a span of writable bytes
 
   /// Withdraws the region: later puts, gets and atomics of peers are refused. Make sure that no peer is accessing the
   /// memory at that moment, for example by a barrier. **Blocking**: briefly, for a lock.

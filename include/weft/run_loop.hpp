@@ -71,6 +71,8 @@ class run_loop {
  public:
   /// Posts on `dev`, and makes progress on it in `poll` and `run`. **Errors**: `std::bad_alloc`.
   explicit run_loop(weft::device& dev);
+  template <class WriteReference = weft::device>
+  explicit run_loop(...) = delete;  // write a device
   ~run_loop();
   run_loop(const run_loop&) = delete;
   run_loop& operator=(const run_loop&) = delete;
@@ -89,6 +91,8 @@ class run_loop {
     task<> made = std::apply([](auto&... parts) { return std::invoke(parts...); }, *kept);
     spawn(detail::keeping(std::move(kept), std::move(made)));
   }
+  template <class WriteTaskOrFunctionReturning = task<>>
+  void spawn(...) = delete;  // arguments that do not fit
 
   /// Cancels all that coroutines of the loop wait for at this moment, as a request of a stop token does: receives,
   /// sends and active messages end with the error `cancelled` unless it is too late for that, posts that were answered
@@ -138,6 +142,8 @@ class run_loop {
     rethrow();
     return count;
   }
+  template <class WriteFunctionOf = void(std::coroutine_handle<>)>
+  std::size_t run_ready(...) = delete;  // an executor that does not fit
 
   /// Makes progress, then calls `run_ready`. **Returns**: whether either has done something. **Errors**: as
   /// `run_ready`.
@@ -172,6 +178,8 @@ class run_loop {
     run_until([](void* task_end) { return static_cast<end_of_task*>(task_end)->has_ended(); }, &end, {});
     return task_itself.promise().result();
   }
+  template <class WriteTaskOrMembersInOrderOf = wait_options>
+  bool run(...) = delete;  // arguments that do not fit
 
   /// An await puts the coroutine at the end of this loop's ready queue; also to move it here from another loop or
   /// thread.
@@ -197,6 +205,8 @@ class run_loop {
   [[nodiscard]] auto wait(const completion& object, Condition is_done, std::stop_token stop = {}) {
     return watch<bool>(object, false, std::move(stop), std::move(is_done));
   }
+  template <class WriteObjectConditionOrCountAndA = std::stop_token>
+  auto wait(...) = delete;  // arguments that do not fit
 
   /// Awaits `device::flush(peer)`. **Errors**: `invalid_argument` for an unknown rank; the await throws those of a
   /// flush.
@@ -221,6 +231,8 @@ class run_loop {
   [[nodiscard]] detail::end_awaiter end(matching_engine& ended);
   /// The end of a device. **Errors**: also `invalid_argument` for the default device and for the loop's own.
   [[nodiscard]] detail::end_awaiter end(weft::device& ended);
+  template <class WriteHookRegistrationMatchingEngineOr = weft::device>
+  detail::end_awaiter end(...) = delete;  // other objects
 
   /// Starts `awaited`, and awaits its end (`graph::start`).
   [[nodiscard]] auto start(graph& awaited) {
@@ -238,6 +250,8 @@ class run_loop {
   [[nodiscard]] auto post(Post post) {
     return detail::operation_awaiter<Post>{state(), operation::none, 0, 0, std::move(post)};
   }
+  template <class WriteFunctionOf = status(completion&, void*)>
+  auto post(...) = delete;  // a function that does not fit
 
   // The posting functions of `device`.
 
@@ -259,6 +273,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_am_options>
   auto post_am(std::uint32_t, remote_completion, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteBufferAndMembersInOrderOf = post_am_options>
+  auto post_am(std::uint32_t, remote_completion, ...) = delete;  // arguments that do not fit
   template <class WriteMembersOf = remote_completion>
   auto post_am(std::uint32_t, ...) = delete;  // an id that does not fit
   /// Awaits `device::post_am`, of a container that the operation keeps.
@@ -331,6 +347,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_send_options>
   auto post_send(std::uint32_t, const_buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferAndMembersInOrderOf = post_send_options>
+  auto post_send(...) = delete;  // arguments that do not fit
   /// Awaits `device::post_send`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_send(std::uint32_t peer, Buffer&& bytes, const post_send_options& options = {}) {
@@ -359,6 +377,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_recv_options>
   auto post_recv(std::uint32_t, buffer_ref, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferAndMembersInOrderOf = post_recv_options>
+  auto post_recv(...) = delete;  // arguments that do not fit
   /// Awaits `device::post_recv`, into a container that the operation keeps. The await returns `received<Buffer>`: the
   /// record and the container.
   template <detail::owned_buffer Buffer>
@@ -387,6 +407,8 @@ class run_loop {
                      return message.receive(buffer, local, call_options);
                    });
   }
+  template <class WriteMatchedMessageAnd = buffer_ref>
+  auto receive(...) = delete;  // arguments that do not fit
 
   /// Awaits `device::post_put`.
   [[nodiscard]] auto post_put(std::uint32_t peer, const_buffer_ref bytes, const remote_buffer& to,
@@ -404,6 +426,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_put_options>
   auto post_put(std::uint32_t, const_buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferAndMembersInOrderOf = post_put_options>
+  auto post_put(...) = delete;  // arguments that do not fit
   /// Awaits `device::post_put`, of a container that the operation keeps.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_put(std::uint32_t peer, Buffer&& bytes, const remote_buffer& to,
@@ -430,6 +454,8 @@ class run_loop {
   }
   template <class WriteMembersInOrderOf = post_get_options>
   auto post_get(std::uint32_t, buffer_ref, const remote_buffer&, ...) = delete;  // options that do not fit
+  template <class WriteRankBufferRemoteBufferAndMembersInOrderOf = post_get_options>
+  auto post_get(...) = delete;  // arguments that do not fit
   /// Awaits `device::post_get`, into a container that the operation keeps. The await returns `received<Buffer>`.
   template <detail::owned_buffer Buffer>
   [[nodiscard]] auto post_get(std::uint32_t peer, Buffer&& buffer, const remote_buffer& from,
@@ -443,7 +469,7 @@ class run_loop {
   }
 
   /// Awaits `device::post_atomic`.
-  template <class Word>
+  template <detail::atomic_word Word>
   [[nodiscard]] auto post_atomic(std::uint32_t peer, atomic_op op, Word operand, const remote_buffer& target,
                                  const post_atomic_options<Word>& options = {}) {
     return post_of(operation::atomic, peer, options,
@@ -451,6 +477,8 @@ class run_loop {
                      return dev.post_atomic<Word>(peer, op, operand, target, local, call_options);
                    });
   }
+  template <class WriteRankOperationWordRemoteBufferAndMembersInOrderOf = post_atomic_options<std::uint64_t>>
+  auto post_atomic(...) = delete;  // arguments that do not fit
 
   /// The device on which the loop posts and makes progress.
   [[nodiscard]] weft::device& device() const noexcept { return *device_; }

@@ -153,7 +153,7 @@ class runtime {
   /// for `runtime()`. **Errors**: as for `runtime()`; `configuration` also for a member that is out of range.
   explicit runtime(const runtime_options& options);
   template <class WriteMembersInOrderOf = runtime_options>
-  explicit runtime(...) = delete;  // options that do not fit
+  explicit runtime(...) = delete;  // write members of runtime_options in their order
 
   /// Ends communication. Not collective: afterwards other ranks can no longer communicate with this one. **Blocking**:
   /// up to a second, until the answers are sent that other ranks wait for; over libfabric up to two more, until its

@@ -26,8 +26,8 @@ class synchronizer final : public completion {
  public:
   /// Not ready. **Blocking**: never; allocates. **Errors**: `invalid_argument` for `.expected = 0`; `std::bad_alloc`.
   explicit synchronizer(weft::runtime& owner, const synchronizer_options& options = {});
-  template <class WriteMembersInOrderOf = synchronizer_options>
-  synchronizer(weft::runtime&, ...) = delete;  // options that do not fit
+  template <class WriteRuntimeAndMembersInOrderOf = synchronizer_options>
+  explicit synchronizer(...) = delete;  // write a runtime, and members of synchronizer_options in their order
   ~synchronizer() override;
 
   /// True once all expected signals have come, until `reset()`. **Blocking**: never; makes no progress. **Source**:

@@ -90,8 +90,10 @@ class task_promise final : public task_promise_base {
   [[nodiscard]] task<T> get_return_object() noexcept;
 
   template <class Value>
-  requires std::constructible_from<T, Value>
-  void return_value(Value&& value) { value_.emplace(std::forward<Value>(value)); }
+  void return_value(Value&& value) {
+    static_assert(std::is_constructible_v<T, Value>, "co_return has a value of which the task's result can be made");
+    if constexpr (std::is_constructible_v<T, Value>) value_.emplace(std::forward<Value>(value));
+  }
 
   [[nodiscard]] T result() {
     if (failure) std::rethrow_exception(std::exchange(failure, nullptr));

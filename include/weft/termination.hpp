@@ -58,8 +58,8 @@ class termination {
   /// Collective over `over`, which may be destroyed afterwards: one `dup`. **Blocking**, **Threads** and **Errors**: as
   /// for `group::dup`.
   explicit termination(group& over, const termination_options& options = {});
-  template <class WriteMembersInOrderOf = termination_options>
-  termination(group&, ...) = delete;  // options that do not fit
+  template <class WriteGroupAndMembersInOrderOf = termination_options>
+  explicit termination(...) = delete;  // write a group, and members of termination_options in their order
   /// If the end is awaited, gives it up: the completion object is not signalled; other members that wait get an error
   /// or wait until this rank ends. **Blocking**: until a signal returns that another thread gives. **Errors**: inside a
   /// handler, a hook or a node of a graph the process ends with a message.

@@ -28,6 +28,8 @@ class wait_descriptor {
   /// Waits on device `dev`, which must outlive it. **Blocking**: briefly, for a thread. **Errors**: `transport_failed`
   /// if the system gives no descriptor; `std::system_error` if it gives no thread.
   explicit wait_descriptor(device& dev);
+  template <class WriteReference = device>
+  explicit wait_descriptor(...) = delete;  // write a device
 
   /// Closes the descriptor. **Blocking**: briefly, for its thread. **Threads**: none may be using it.
   ~wait_descriptor();

@@ -141,6 +141,12 @@ class joint_of_many final : public joint {
   std::vector<task<T>> tasks_;
 };
 
+/// Takes what is no task.
+struct any_argument {
+  template <class Argument>
+  any_argument(const Argument& /*argument*/);
+};
+
 }  // namespace detail
 
 /// `auto [a, b] = co_await when_all(first(), second());` starts all tasks and goes on when all have ended, in the
@@ -164,5 +170,7 @@ template <class T>
 [[nodiscard]] auto when_all(std::vector<task<T>> tasks) noexcept {
   return detail::joint_of_many<T>{std::move(tasks)};
 }
+template <class WriteMovedTasksOrOneVectorOf = task<>>
+auto when_all(const detail::any_argument&, ...) = delete;  // arguments that do not fit
 
 }  // namespace weft

@@ -35,6 +35,8 @@ class guarded_memory {
   /// `bytes` zero bytes for posts of `owner`, which must outlive this object. **Blocking**: briefly. **Errors**:
   /// `invalid_argument` for 0 bytes; `out_of_memory`; those of `memory_kind`.
   guarded_memory(weft::runtime& owner, std::size_t bytes, const guarded_memory_options& options = {});
+  template <class WriteRuntimeSizeAndMembersInOrderOf = guarded_memory_options>
+  explicit guarded_memory(...) = delete;  // write a runtime, a size in bytes, and members of guarded_memory_options
   /// Ends the kind. **Blocking**: as the destructor of `memory_kind`. **Buffer**: no operation may use the memory.
   ~guarded_memory() = default;
   guarded_memory(const guarded_memory&) = delete;

@@ -24,6 +24,8 @@ class local_job {
   requires std::is_invocable_r_v<runtime_options, OptionsOfRank&, std::uint32_t> local_job(std::uint32_t ranks,
                                                                                            OptionsOfRank options)
       : ranks_{ranks}, options_{std::move(options)} {}
+  template <class WriteRanksAndMembersInOrderOf = runtime_options>
+  explicit local_job(...) = delete;  // write the number of ranks, and members of runtime_options in their order
 
   /// Runs `body` once for each rank, each on a thread of its own with a runtime of its own, all over one mapping of
   /// each segment. The runtimes are destroyed when all bodies have returned.
@@ -31,6 +33,8 @@ class local_job {
   /// **Blocking**: until then. **Errors**: the first exception that a body throws is thrown on; a rank that waits for
   /// one that has thrown waits for ever, so bodies bound their waits.
   void run(const std::function<void(runtime&)>& body) const;
+  template <class WriteFunctionOf = void(runtime&)>
+  void run(...) const = delete;  // a function that does not fit
 
   /// Collectives of groups that `rt` makes from now on take the ranks to share cores, or to have cores of their own,
   /// whatever this machine has: their rules depend on that. All ranks call it with one value.
