@@ -16,6 +16,7 @@
 #include "weft/completion.hpp"
 #include "weft/counters.hpp"
 #include "weft/detail/fiber_wait.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/detail/test_loop.hpp"
 #include "weft/device_options.hpp"

@@ -26,7 +26,7 @@ class callback_scope {
   callback_scope(const callback_scope&) = delete;
   callback_scope& operator=(const callback_scope&) = delete;
 
-  [[nodiscard]] static bool is_inside() noexcept { return words_of_fiber.flags >= fiber_words::one_callback; }
+  [[nodiscard]] static bool is_inside() noexcept { return detail::is_in_callback(); }
   /// Whether a post must not signal any more: a handler that posts what is complete at once would need stack for each
   /// message.
   [[nodiscard]] static bool is_too_deep() noexcept {

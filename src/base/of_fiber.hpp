@@ -9,28 +9,14 @@
 // All other thread-locals of the library belong to the thread: each says so where it is declared.
 #pragma once
 
-#include <cstdint>
-
 #include "base/last_error.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/suspender.hpp"
 
 namespace weft::base {
 
-struct fiber_words {
-  static constexpr std::uint32_t has_succession = 1;
-  static constexpr std::uint32_t has_error_text = 2;  // an error was made since the last switch (`last_error.hpp`)
-  static constexpr std::uint32_t one_callback = 4;    // added for each callback that runs (`callback_scope.hpp`)
-
-  std::uint32_t flags = 0;
-  bool are_foreign = false;    // variable of the thread: its fibers, if it has any, are those of another scheduler
-  void* succession = nullptr;  // see `succession_mark`
-  // The innermost callback that a device runs (core/operation/running_callback.hpp). Null outside of callbacks, so also
-  // at each switch.
-  void* running = nullptr;
-};
-
-/// A variable of the fiber. Initial-exec for the reason given in weft/detail/thread_slot.hpp.
-[[gnu::tls_model("initial-exec")]] inline thread_local constinit fiber_words words_of_fiber;
+using detail::fiber_words;
+using detail::words_of_fiber;
 
 /// Whether a fiber that is to be suspended has to take something along.
 [[nodiscard]] inline bool has_fiber_words() noexcept { return words_of_fiber.flags != 0; }

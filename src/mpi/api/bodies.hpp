@@ -45,6 +45,7 @@
 #include "mpi/type/constructors.hpp"
 #include "mpi/type/inquiries.hpp"
 #include "mpi/type/packing.hpp"
+#include "weft/detail/fiber_words.hpp"
 
 namespace weft::mpi {
 

@@ -8,6 +8,12 @@ from fnmatch import fnmatch
 COMMUNICATING = ("message", "buffered", "collective", "MPI_Start*", "MPI_Wait*", "MPI_Probe", "MPI_Mprobe", "MPI_Mrecv*",
                  "MPI_Imrecv*")
 
+# Functions that may wait, by their names; collectives are in `waits`. Inside a callback they are refused. Those that only
+# complete requests refuse to wait there when they would have to.
+WAITING = ("MPI_Send", "MPI_Send_c", "MPI_[RS]send", "MPI_[RS]send_c", "MPI_Recv", "MPI_Recv_c", "MPI_Sendrecv*", "MPI_Probe",
+           "MPI_Mprobe", "MPI_Mrecv", "MPI_Mrecv_c", "MPI_Comm_create", "MPI_Comm_create_group", "MPI_Comm_dup*", "MPI_Comm_split*", "MPI_Cart_create",
+           "MPI_Cart_sub")
+
 OPEN = """// Entry points of the chapter `{chapter}`. Made by the build from src/mpi/api.
 {includes}
 using namespace weft::mpi;
@@ -28,7 +34,7 @@ ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
 FAST = """
 {returns} P{name}({prototype}) {{
   rank_state* const here = current_rank();
-  if (here != nullptr) [[likely]] {{
+  if (here != nullptr{outside}) [[likely]] {{
     end_tests();
     static_assert(noexcept({fast}));
     const int failure = {fast};
@@ -50,6 +56,11 @@ ALIAS = """{returns} {name}({prototype}) __attribute__((weak, alias("P{name}")))
 
 def ends_tests(function):
     return any(part in (function.chapter, function.name) or fnmatch(function.name, part) for part in COMMUNICATING)
+
+
+def waits(function):
+    return any(fnmatch(function.name, part) for part in WAITING) or (
+        function.chapter == "collective" and not function.name.startswith("MPI_I"))
 
 
 def owner_of(function, objects):
@@ -91,7 +102,8 @@ def body_of(function, objects, checks, raised):
     error handler."""
     used = " ".join([raised, function.lines["body"], function.lines.get("early", ""), *(check for _, check in checks)])
     lines = finds(objects, function.parameters, used)
-    lines.append("  int failure = MPI_SUCCESS;")
+    lines.append("  int failure = weft::detail::is_in_callback() ? fail_in_callback() : MPI_SUCCESS;" if waits(function)
+                 else "  int failure = MPI_SUCCESS;")
     for _, check in checks:
         lines.append(f"  if (failure == MPI_SUCCESS) [[likely]] failure = static_cast<int>(check::{check});")
     lines.append("  if (failure == MPI_SUCCESS) [[likely]] {")
@@ -121,7 +133,7 @@ def definition(function, objects, checks):
     head = f"{name}({function.prototype}) {{\n"
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
-        tail = FAST.format(**values, fast=fast, arguments=", ".join(one.name for one in function.parameters)) if fast else ""
+        tail = FAST.format(**values, fast=fast, outside=" && !weft::detail::is_in_callback()" if waits(function) else "", arguments=", ".join(one.name for one in function.parameters)) if fast else ""
         if not fast and ends_tests(function):
             head += "  end_tests();\n"
         return head + body_of(function, objects, checks, raised_by(function, objects, "failure")) + "}\n" + tail

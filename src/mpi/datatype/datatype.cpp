@@ -15,9 +15,12 @@ part all_of(const type_map& map) {
   return repeat(map.data, std::numeric_limits<std::int64_t>::max() / map.size(), map.extent());
 }
 
-// Whether the data of any count of elements, as far as they fit, lie one behind the other from the address on.
+// Whether the data of any count of elements, as far as they fit, lie one behind the other from the address on, and an
+// element is no longer than a process has memory. So the size of some thousand elements fits in 64 bits.
 bool are_dense(const type_map& map, const part& all) noexcept {
-  return map.data.blocks == nullptr && map.data.displacement == 0 && all.blocks == nullptr && all.bytes > map.size();
+  constexpr std::int64_t bytes_max = std::int64_t{1} << 48;
+  return map.size() <= bytes_max && map.data.blocks == nullptr && map.data.displacement == 0 && all.blocks == nullptr &&
+         all.bytes > map.size();
 }
 
 constexpr layout_functions copies_of_type{

@@ -21,8 +21,9 @@ struct interval {
 /// Sizes and bounds fit in 64 bits, and so does the distance between bounds.
 struct type_map {
   std::int64_t alignment = 1;  // the largest of its basic types
-  bool is_dense = false;       // the data of any count of copies lie one behind the other; known in a datatype
-  bool has_markers = false;    // its bounds were set by a constructor: those of resized, subarray and darray types
+  bool is_dense =
+      false;  // the data of any count of copies lie one behind the other, up to 2^48 bytes each; known in a datatype
+  bool has_markers = false;  // its bounds were set by a constructor: those of resized, subarray and darray types
   interval markers{};
   interval extremes{};  // bounds of the data alone
   part data{};          // basic types that lie side by side are one block

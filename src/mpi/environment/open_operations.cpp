@@ -72,12 +72,13 @@ class last_operations {
 
   void end_all() {
     rank_.messages.clear();
+    rank_.pending.receives.cancel_all();
     rank_.requests.cancel_receives(rank_.device);
     for (communicator* const each : communicators_) each->members.abandon();
     rank_.requests.abandon_persistent();
     weft::detail::wait_as("MPI_Finalize", rank_.device, rank_.signals, [&] {
       drop_messages();
-      return rank_.pending.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
+      return rank_.pending.sends.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
     });
   }
 

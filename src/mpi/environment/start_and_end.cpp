@@ -14,6 +14,7 @@
 #include "mpi/rank/attributes.hpp"
 #include "mpi/rank/raise.hpp"
 #include "mpi/rank/rank_state.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
@@ -89,6 +90,7 @@ int init(const char* function, int required, int* provided) {
 int finalize() {
   rank_slot& slot = current_slot();
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
+  if (weft::detail::is_in_callback()) return raise(*slot.state, nullptr, fail_in_callback(), "MPI_Finalize");
   const int result = end_rank(slot);
   if (result == program_has_thrown) throw_kept_exception();
   return result;

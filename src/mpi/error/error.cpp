@@ -48,6 +48,10 @@ int fail_by_exception() noexcept {
   }
 }
 
+int fail_in_callback() noexcept {
+  return fail(MPI_ERR_OTHER,
+              "it may have to wait, and is called inside a hook, a handler or another function that progress calls");
+}
 int fail_by(const weft::error& thrown) noexcept { return fail(class_of(thrown.code()), "%s", thrown.what()); }
 
 failure_note take_failure() noexcept { return std::exchange(note, {}); }

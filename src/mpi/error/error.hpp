@@ -19,6 +19,8 @@ struct error_owner;
 [[gnu::cold]] int fail_unsupported() noexcept;
 /// The failure of a call before MPI_Init or after MPI_Finalize.
 [[gnu::cold]] int fail_outside() noexcept;
+/// The failure of a call that may wait, inside a function of the program that progress calls.
+[[gnu::cold]] int fail_in_callback() noexcept;
 [[gnu::cold]] int fail_by(const weft::error& thrown) noexcept;
 /// Notes the text of the exception that is handled now.
 [[gnu::cold]] int fail_by_exception() noexcept;

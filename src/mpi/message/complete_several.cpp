@@ -11,6 +11,7 @@
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/rank/rank_state.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
@@ -181,6 +182,7 @@ void show(const request* req, MPI_Status* status) noexcept {
 }  // namespace
 
 int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses) noexcept {
+  if (weft::detail::is_in_callback() && !std::all_of(all, all + count, is_done)) return fail_in_callback();
   return guarded([&] {
     errors_of_several errors{statuses};
     failure_watch watch{rank.signals, all, count};

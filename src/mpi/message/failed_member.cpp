@@ -8,6 +8,7 @@
 #include "mpi/objects/communicator.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/rank/rank_state.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {
@@ -74,7 +75,8 @@ int class_of_failed_member(rank_state& rank, communicator& comm) {
 
 void find_cause(rank_state& rank, request& failed) noexcept {
   int& error = failed.result.error;
-  if (failed.owner == nullptr || (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
+  if (weft::detail::is_in_callback() || failed.owner == nullptr ||
+      (error != MPI_ERR_TRUNCATE && error != MPI_ERR_PROC_ABORTED && error != MPI_ERR_OTHER))
     return;
   const int found = guarded([&] { return class_of_failed_member(rank, failed.comm()); });
   if (found == MPI_ERR_PROC_ABORTED) error = found;

@@ -57,15 +57,17 @@ struct short_send {
                                                                        MPI_Count count, MPI_Datatype type, envelope to,
                                                                        MPI_Comm comm) noexcept {
   communicator* const comm_object = find_whole_job(rank, comm);
+  if (comm_object == nullptr) [[unlikely]]  // first and alone: MPI_COMM_WORLD then passes without this look
+    return {};
   const datatype* const type_object = find_dense(type);
-  if (comm_object == nullptr || type_object == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
+  if (type_object == nullptr || is_predefined(buffer) || to.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(to.peer);
-  if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max || !rank.pending.is_empty())
-      [[unlikely]]
+  if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max ||
+      !rank.pending.sends.is_empty()) [[unlikely]]
     return {};
   const auto bytes = static_cast<std::size_t>(type_object->size() * count);
-  if (type_object->size() > short_bytes_max || bytes > short_bytes_max) [[unlikely]]
+  if (bytes > short_bytes_max) [[unlikely]]  // the product of dense elements, so few of them, fits
     return {};
   return {.comm = comm_object, .peer = peer, .bytes = bytes};
 }
@@ -80,12 +82,14 @@ struct dense_receive {
                                                                           MPI_Count count, MPI_Datatype type,
                                                                           envelope from, MPI_Comm comm) noexcept {
   communicator* const comm_object = find_whole_job(rank, comm);
+  if (comm_object == nullptr) [[unlikely]]  // first and alone: MPI_COMM_WORLD then passes without this look
+    return {};
   const datatype* const type_object = find_dense(type);
-  if (comm_object == nullptr || type_object == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
+  if (type_object == nullptr || is_predefined(buffer) || from.tag < 0) [[unlikely]]
     return {};
   const auto peer = static_cast<std::uint32_t>(from.peer);
   std::int64_t bytes = 0;
-  if (peer >= comm_object->size || !type_object->try_bytes_of(count, bytes)) [[unlikely]]
+  if (peer >= comm_object->receive_peers() || !type_object->try_bytes_of(count, bytes)) [[unlikely]]
     return {};
   return {.comm = comm_object, .peer = peer, .bytes = static_cast<std::size_t>(bytes)};
 }

@@ -50,7 +50,7 @@ class persistent_receive final : public request_part {
     if (from_.peer == MPI_PROC_NULL) {
       req.finish(outcome_of_no_process);
     } else {
-      req.ticket = post_receive(rank, req, bytes_, from_).ticket();
+      post_receive(rank, req, bytes_, from_);
     }
     return MPI_SUCCESS;
   }

@@ -4,6 +4,7 @@
 
 #include "mpi/error/error.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/post_receive.hpp"
 #include "mpi/objects/post_send.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/rank/rank_state.hpp"
@@ -22,26 +23,23 @@ inline described_send described(const communicator& comm, const_buffer_ref bytes
 /// Posts a send as its request describes it, or adds it to the pending sends. Returns whether it is complete; then
 /// the request is not done yet. **Errors**: those of the post; `std::bad_alloc`.
 inline bool post_or_keep(rank_state& rank, request& req) {
-  if (!rank.pending.is_empty() && rank.pending.add(req, false)) return false;
+  if (!rank.pending.sends.is_empty() && rank.pending.sends.add(req, false)) return false;
   const status answer = post_send(rank.device, rank.signals, req);
-  if (answer.is_retry()) rank.pending.add(req, true);
+  if (answer.is_retry()) rank.pending.sends.add(req, true);
   return answer.is_done();
 }
 
-/// Which messages a receive matches.
-inline post_recv_options options_of_receive(const communicator& comm, int tag, request& context) noexcept {
-  const bool is_any = tag == MPI_ANY_TAG;
-  return {.tag = is_any ? 0 : static_cast<std::uint64_t>(tag),
-          .engine = comm.engine,
-          .any_tag = is_any,
-          .context = &context};
-}
-
-/// Posts a receive. **Errors**: those of the post.
-inline accepted_status post_receive(rank_state& rank, request& req, buffer_ref into, envelope from) {
-  const post_recv_options options = options_of_receive(req.comm(), from.tag, req);
-  const std::uint32_t peer = from.peer == MPI_ANY_SOURCE ? any_rank : req.comm().world_rank(from.peer);
-  return rank.device.until_accepted([&] { return rank.device.post_recv(peer, into, rank.signals, options); });
+/// Posts a receive, and notes its ticket; or adds it to the pending receives. **Errors**: those of the post;
+/// `std::bad_alloc`.
+inline void post_receive(rank_state& rank, request& req, buffer_ref into, envelope from) {
+  if (req.comm().receive_peers() != 0) [[likely]] {
+    const status answer = try_post_receive(rank.device, rank.signals, req, into, from);
+    if (!answer.is_retry()) [[likely]] {
+      req.ticket = answer.ticket();
+      return;
+    }
+  }
+  rank.pending.receives.post_or_keep(req, into, from);
 }
 
 /// A layout refers to its datatype, whose handle may be freed before the operation is complete.

@@ -33,13 +33,20 @@ outcome outcome_of_found(const communicator& comm, std::uint32_t source, std::ui
   return {.source = comm.member(source), .tag = static_cast<int>(tag), .bytes = bytes};
 }
 
+// Whether the message may be an older receive's that is not posted yet.
+bool is_of_pending_receive(rank_state& rank, const communicator& comm, envelope from) noexcept {
+  return comm.receive_peers() == 0 && rank.pending.receives.could_take(comm, from);
+}
+
 // Finds a message and leaves it; or matches one, and makes a handle of it. `is_busy`: it could not look.
 bool peek(rank_state& rank, communicator& comm, envelope from, MPI_Status* status, bool& is_busy) {
+  if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
   const std::optional<message_envelope> found = rank.device.peek(peer_of(comm, from), options_of(comm, from, is_busy));
   if (found) write_status(status, outcome_of_found(comm, found->source, found->tag, found->bytes));
   return found.has_value();
 }
 bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
+  if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
   std::optional<matched_message> found = rank.device.probe(peer_of(comm, from), options_of(comm, from, is_busy));
   if (!found) return false;
   write_status(status, outcome_of_found(comm, found->source(), found->tag(), found->bytes()));
@@ -48,8 +55,8 @@ bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* hand
 }
 
 // Runs `look` until it finds something. A message wakes a thread that sleeps, also if another thread receives it. No
-// completion object is signalled for it, so no fiber is suspended until one is. A look that another thread has kept
-// from looking ends the wait, as the thread would sleep after it.
+// completion object is signalled for it, so no fiber is suspended until one is. A look that another thread, or a
+// pending receive, has kept from looking ends the wait, as the thread would sleep after it.
 template <class Look>
 void wait_until(rank_state& rank, const char* function, Look&& look) {
   for (;;) {
@@ -59,7 +66,7 @@ void wait_until(rank_state& rank, const char* function, Look&& look) {
       return is_found || is_busy;
     });
     if (is_found) return;
-    std::this_thread::yield();
+    if (!rank.device.progress()) std::this_thread::yield();
   }
 }
 
@@ -81,8 +88,10 @@ int write_no_message(MPI_Message* handle, MPI_Status* status) noexcept {
 
 int fail_no_message() noexcept { return fail(MPI_ERR_REQUEST, "it is no message that a probe has matched"); }
 
-accepted_status post_matched(rank_state& rank, message& message, const buffer_ref& into, request& req) {
-  return rank.device.until_accepted([&] { return message.matched.receive(into, rank.signals, {.context = &req}); });
+void post_matched(rank_state& rank, message& message, const buffer_ref& into, request& req) {
+  const weft::status answer = message.matched.receive(into, rank.signals, {.context = &req});
+  if (answer.is_retry()) [[unlikely]]
+    rank.pending.receives.keep(req, into, message.matched);
 }
 
 void end_message(rank_state& rank, message& message, MPI_Message* handle) noexcept {

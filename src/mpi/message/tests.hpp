@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mpi/rank/rank_state.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/device.hpp"
 
 namespace weft::mpi {
@@ -17,6 +18,7 @@ inline void end_test(rank_state& rank, bool is_found, bool has_moved) noexcept {
   if (is_found || has_moved) {
     end_tests();
   } else if (--detail::this_thread.tests.left < 0) [[unlikely]] {
+    if (weft::detail::is_in_callback()) return end_tests();
     weft::detail::rest_between_tests(rank.device, detail::this_thread.tests);
   }
 }

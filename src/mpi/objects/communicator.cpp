@@ -16,6 +16,7 @@ communicator::communicator(weft::runtime& runtime, communicator_parts parts)
       local{std::move(parts.local)},
       rank{members.rank()},
       size{members.size()},
+      receive_size{size},
       is_whole_job{local->counts_from_zero() && size == runtime.size()},
       name{std::move(parts.name)} {}
 

@@ -2,6 +2,7 @@
 // Communicators: a group, and a matching engine of their own.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,6 +44,13 @@ struct communicator : error_owner {
     return static_cast<int>(is_whole_job ? world : local->member(world).value_or(0));
   }
 
+  /// How many members the peer of a receive may be one of, if it may be posted: none while older receives wait
+  /// (objects/pending_receives.hpp).
+  [[nodiscard]] std::uint32_t receive_peers() const noexcept {
+    // [communicator.receive] acquire <- [pending_receives.open]: the posts of older receives.
+    return receive_size.load(std::memory_order_acquire);
+  }
+
   weft::matching_engine engine;
   weft::group members;
   shared_group local;
@@ -50,7 +58,9 @@ struct communicator : error_owner {
   std::shared_ptr<const cartesian> topology{};  // null: it has none
   std::uint32_t rank;
   std::uint32_t size;
-  bool is_whole_job;  // its members are the ranks of the job, in their order
+  std::atomic<std::uint32_t> receive_size;  // 0 where `pending_receives` has any of this communicator
+  std::size_t pending_receive_count = 0;    // guarded by `pending_receives`
+  bool is_whole_job;                        // its members are the ranks of the job, in their order
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;

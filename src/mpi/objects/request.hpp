@@ -115,8 +115,8 @@ struct request {
     described_send send;  // a send's; set before its post, as blocking calls pay for each word
     envelope wanted;      // set for a receive with a handle
   };
-  std::uint64_t ticket = 0;       // a posted receive's, for MPI_Cancel
-  request* next = nullptr;        // links requests in the pool, or pending sends
+  std::uint64_t ticket;           // set for a posted receive, for MPI_Cancel
+  request* next;                  // links requests in the pool, or pending sends
   request_part* owned = nullptr;  // ends with `request_pool::release`; a request outside of the pool owns none
 };
 

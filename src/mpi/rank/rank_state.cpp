@@ -53,7 +53,7 @@ rank_state::rank_state(mpi::session started)
       device{runtime.default_device()},
       signals{runtime},
       requests{session.thread_level == MPI_THREAD_MULTIPLE},
-      pending{device, signals},
+      pending{{device, signals}, {device, signals}},
       world{runtime, world_of(runtime)},
       self{runtime, self_of(runtime)},
       communicators{runtime} {

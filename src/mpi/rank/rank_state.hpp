@@ -11,7 +11,7 @@
 #include "mpi/objects/communicator_registry.hpp"
 #include "mpi/objects/fortran_properties.hpp"
 #include "mpi/objects/message.hpp"
-#include "mpi/objects/pending_sends.hpp"
+#include "mpi/objects/pending_messages.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
 #include "mpi/objects/session.hpp"
@@ -34,7 +34,7 @@ struct rank_state {
   weft::device& device;
   request_signals signals;
   request_pool requests;
-  pending_sends pending;
+  pending_messages pending;
   type_names names_of_types;
   buffered_sends buffered;
   communicator world;
