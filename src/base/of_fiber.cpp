@@ -12,13 +12,6 @@
 #include "base/not_inherited.hpp"
 #include "base/this_suspender.hpp"
 
-namespace weft::detail {
-
-// A variable of the fiber.
-[[gnu::tls_model("initial-exec")]] constinit thread_local fiber_words words_of_fiber;
-
-}  // namespace weft::detail
-
 namespace weft::base {
 namespace {
 

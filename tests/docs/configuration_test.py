@@ -25,7 +25,8 @@ def rows():
     with tempfile.TemporaryDirectory() as folder:
         program = f"{folder}/table"
         sources = [SOURCE / "tests/docs/configuration_table.cpp", SOURCE / "src/base/config.cpp",
-                   SOURCE / "src/base/collective_names.cpp", SOURCE / "src/base/error.cpp"]
+                   SOURCE / "src/base/collective_names.cpp", SOURCE / "src/base/error.cpp",
+                   SOURCE / "src/base/fiber_words.cpp"]
         subprocess.run([COMPILER, "-std=c++20", "-O0", f"-I{SOURCE / 'src'}", f"-I{SOURCE / 'include'}",
                         *map(str, sources), "-o", program, "-lfmt"], stdin=subprocess.DEVNULL, check=True, timeout=600)
         printed = subprocess.run([program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True,
