@@ -91,7 +91,7 @@ MUST_CHOOSE = {
     "boot": ["^boot[.]", "process-boot", "process-am"], "coro": ["^coro[.]", "^stress[.]coro[.]", "^misuse[.]coro[.]"],
     "coll": ["^coll[.]", "^mpi[.]", "process-collectives_by_seeds", "process-collectives_allocate", "process-deaths"],
     **{f"coll/{room}": ["^coll[.]", "^mpi[.]", "process-collectives_by_seeds"] for room in (
-        "args", "schedule", "algorithms", "choose", "levels", "group", "run", "termination")},
+        "args", "schedule", "algorithms", "algorithms/short", "choose", "levels", "group", "run", "termination")},
     "fiber": ["^fiber[.]", "^misuse[.]fiber[.]", "process-forked"],
     "core/api": ["core[.]api[.]", *OF_PROCESSES], "core/device": ["core[.]device[.]", *OF_PROCESSES],
     "core/door": ["^fiber[.]", "^graph[.]", "^blocking[.]", *OF_PROCESSES],
@@ -110,6 +110,7 @@ MUST_CHOOSE = {
     **{room: ["^mpi[.]", "differential_test", "programs_test"] for room in (
         "mpi", "mpi/api", "mpi/check", "mpi/collective", "mpi/communicator", "mpi/environment", "mpi/error", "mpi/group",
         "mpi/handle", "mpi/info", "mpi/message", "mpi/objects", "mpi/rank", "mpi/tool", "mpi/topology", "mpi/type")},
+    "mpi/clock": ["^mpi[.]clock[.]", "^mpi[.]", "programs_test"],
     "mpi/datatype": ["^mpi[.]datatype[.]", "^mpi[.]", "differential_test"],
 }
 
