@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Words that threads read and replace as a whole, under the explorer: no reader sees words of two versions, no version
-// is replaced twice, and a slot that is used again deceives nobody.
+// is replaced twice, and a slot that is used again deceives no reader.
 #include "mpi/clock/published_record.hpp"
 
 #include <gtest/gtest.h>
@@ -69,39 +69,30 @@ void slots_are_used_again() {
   check_end(shared, 3);
 }
 
+// Two threads replace the record twice each, and one reads it so often. Returns how many replacements were done.
+std::uint64_t replace_beside_reads(auto& shared, int reads) {
+  std::uint64_t replaced[2] = {0, 0};
+  const auto replace_twice = [&](std::uint64_t& count) {
+    for (int i = 0; i < 2; ++i) count += replace_one(shared) ? 1 : 0;
+  };
+  threads([&] { replace_twice(replaced[0]); }, [&] { replace_twice(replaced[1]); },
+          [&] {
+            std::uint64_t last = 0;
+            for (int i = 0; i < reads; ++i) read_one(shared, last);
+          });
+  return replaced[0] + replaced[1];
+}
+
 void threads_replace_each_others() {
   wide_record shared;
-  std::uint64_t replaced[2] = {0, 0};
-  threads(
-      [&] {
-        for (int i = 0; i < 2; ++i) replaced[0] += replace_one(shared) ? 1 : 0;
-      },
-      [&] {
-        for (int i = 0; i < 2; ++i) replaced[1] += replace_one(shared) ? 1 : 0;
-      },
-      [&] {
-        std::uint64_t last = 0;
-        for (int i = 0; i < 2; ++i) read_one(shared, last);
-      });
-  check(replaced[0] + replaced[1] >= 2, "no thread gets on");
-  check_end(shared, replaced[0] + replaced[1], 4);
+  const std::uint64_t replaced = replace_beside_reads(shared, 2);
+  check(replaced >= 2, "no thread gets on");
+  check_end(shared, replaced, 4);
 }
 
 void two_writers_share_two_slots() {
   record shared;
-  std::uint64_t replaced[2] = {0, 0};
-  threads(
-      [&] {
-        for (int i = 0; i < 2; ++i) replaced[0] += replace_one(shared) ? 1 : 0;
-      },
-      [&] {
-        for (int i = 0; i < 2; ++i) replaced[1] += replace_one(shared) ? 1 : 0;
-      },
-      [&] {
-        std::uint64_t last = 0;
-        read_one(shared, last);
-      });
-  check_end(shared, replaced[0] + replaced[1]);
+  check_end(shared, replace_beside_reads(shared, 1));
 }
 
 void a_closed_record_stays_as_it_is() {

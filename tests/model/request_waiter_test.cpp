@@ -75,7 +75,7 @@ struct house {
       me.ends.add();
       if (each.slot.try_enter(me)) continue;
       me.ends.drop();
-      check(each.slot.has_ended(), "nobody else waits");
+      check(each.slot.has_ended(), "another waiter is in the slot");
       while (!each.is_done()) await_change();
       is_over = until_first;
       if (is_over) break;

@@ -238,7 +238,7 @@ TEST(mpi_fibers, wait_for_what_another_fiber_ends) {
   });
 }
 
-// Of many fibers two exchange messages: no list is searched for them, and nobody else is woken.
+// Of many fibers two exchange messages: no list is searched for them, and no other fiber is woken.
 TEST(mpi_fibers, are_not_woken_by_the_messages_of_others) {
   run_multiple(2, [](numbers_of_rank mine) {
     constexpr int waiting = 200;

@@ -95,7 +95,8 @@ class parking {
 
   /// Whether a thread of Weft's makes progress on the device.
   [[nodiscard]] bool is_served(std::uint32_t device) const noexcept {
-    // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm.
+    // [hint] a fiber that looks once more, or is suspended for `sleep_max`, does no harm; a fiber that is suspended by
+    // `detail::fiber_wait` relies on a scheduler that serves the device as long as its fibers run.
     return servers_[device].load(std::memory_order_relaxed) != 0;
   }
 

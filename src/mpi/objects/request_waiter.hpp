@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fiber waits for requests: each has a place for the one fiber that waits for it, and its end wakes that fiber
+// How a fiber waits for requests: each has a slot for the one fiber that waits for it, and its end wakes that fiber
 // alone.
 //
 // Cost: nothing for requests that no fiber can wait for. Else one exchange at the end of a request, one at the
@@ -13,15 +13,15 @@
 
 namespace weft::mpi {
 
-/// A request's place for the one that waits for it. **Threads**: one ends it, one enters and leaves. Progress:
+/// A request's slot for the fiber that waits for it. **Threads**: one ends it, one enters and leaves. Progress:
 /// wait-free. Linearization: its changes of `waiter_`. Model test: tests/model/request_waiter_test.cpp.
 template <class Waiter, class Atomics = weft::detail::std_atomics>
 class basic_waiter_slot {
  public:
   /// Its states, beside `never_awaited` and the address of a waiter.
-  static constexpr std::uintptr_t nobody = 0, ended = 1, followed = 3;
+  static constexpr std::uintptr_t vacant = 0, ended = 1, followed = 3;
 
-  /// `fresh`: nobody waits, or no fiber can wait.
+  /// `fresh`: `vacant`, or `never_awaited`.
   explicit basic_waiter_slot(std::uintptr_t fresh) noexcept : waiter_{fresh} {}
   /// Likewise, before the operation begins again.
   void reset(std::uintptr_t fresh) noexcept {
@@ -35,7 +35,7 @@ class basic_waiter_slot {
 
   /// False: the request ends or has ended, or another waiter is here.
   [[nodiscard]] bool try_enter(Waiter& waiter) noexcept {
-    std::uintptr_t seen = nobody;
+    std::uintptr_t seen = vacant;
     // [waiter.enter] release -> [waiter.end]: the waiter.
     return waiter_.compare_exchange_strong(seen, word_of(waiter), std::memory_order_release, std::memory_order_relaxed);
   }
@@ -44,7 +44,7 @@ class basic_waiter_slot {
   [[nodiscard]] bool try_leave(Waiter& waiter) noexcept {
     std::uintptr_t seen = word_of(waiter);
     // relaxed: it carries nothing. Who has not taken the waiter never uses it.
-    return waiter_.compare_exchange_strong(seen, nobody, std::memory_order_relaxed, std::memory_order_relaxed);
+    return waiter_.compare_exchange_strong(seen, vacant, std::memory_order_relaxed, std::memory_order_relaxed);
   }
   /// Whether the request ends or has ended.
   [[nodiscard]] bool has_ended() const noexcept { return has(ended); }
@@ -52,7 +52,7 @@ class basic_waiter_slot {
   [[nodiscard]] Waiter* end() noexcept {
     // [waiter.end] acquire <- [waiter.enter]: the waiter.
     const std::uintptr_t found = waiter_.exchange(ended, std::memory_order_acquire);
-    return found == nobody ? nullptr : reinterpret_cast<Waiter*>(found);
+    return found == vacant ? nullptr : reinterpret_cast<Waiter*>(found);
   }
 
  private:
@@ -74,7 +74,7 @@ class basic_end_count {
   void add() noexcept { word_.fetch_add(1, std::memory_order_relaxed); }  // [own] `try_enter` publishes it
   /// The waiter has entered one less than it added.
   void drop() noexcept { word_.fetch_sub(1, std::memory_order_relaxed); }  // [own]
-  /// The waiter has entered all. True: all have ended, and nobody sets the event.
+  /// The waiter has entered all. True: all have ended, and no thread sets the event.
   [[nodiscard]] bool close() noexcept {
     // relaxed: `is_empty` follows.
     return word_.fetch_sub(1, std::memory_order_relaxed) == 1;
