@@ -86,8 +86,9 @@ std::string file_of(const program& program) {
 
 // Weft's own is no other; its texts name it.
 std::optional<other_mpi::use> other_mpi::find_in(pid_t process) {
+  std::string rank = rank_of(process);  // first: a process that ends meanwhile has neither
   for (const std::string& each : mapped_mpi_libraries(process)) {
-    if (!has_text(each, "Weft's MPI")) return use{rank_of(process), each};
+    if (!has_text(each, "Weft's MPI")) return use{rank.empty() ? rank_of(process) : std::move(rank), each};
   }
   return std::nullopt;
 }
@@ -109,12 +110,13 @@ void other_mpi::stop() noexcept {
 
 std::optional<std::string> other_mpi::take_line(const program& ended, std::uint32_t rank) {
   if (is_over_) return std::nullopt;
-  if (!found_) {
+  if (!found_ || found_->rank.empty()) {
     // Which library of the standard ABI the loader has found for the program, Weft's or another one, its file can't
     // say.
     for (const std::string& each : needed_libraries(file_of(ended))) {
-      if (!found_ && is_mpi_library(each) && !each.starts_with(standard_abi))
-        found_ = use{fmt::format("{}", rank), each};
+      if (!is_mpi_library(each) || each.starts_with(standard_abi)) continue;
+      found_ = use{fmt::format("{}", rank), found_ ? found_->library : each};
+      break;
     }
   }
   if (!found_) return std::nullopt;
