@@ -188,13 +188,14 @@ TEST(mpi_info, hints_that_are_known_are_read_and_reported) {
   in.set("of_another_library", "true");
   mpi::communicator_hints hints = mpi::read_hints(&in);
   EXPECT_TRUE(hints.no_any_tag);
-  EXPECT_FALSE(hints.allow_overtaking || hints.no_any_source || hints.allow_unordered());
+  EXPECT_FALSE(hints.allow_overtaking || hints.no_any_source);
+  EXPECT_EQ(hints.matching(), mpi::matching_kind::in_order);
   in.set("mpi_assert_allow_overtaking", "true");
   in.set("mpi_assert_no_any_source", "true");
-  EXPECT_TRUE(mpi::read_hints(&in).allow_unordered());
+  EXPECT_EQ(mpi::read_hints(&in).matching(), mpi::matching_kind::by_rank_and_tag);
   in.set("mpi_assert_no_any_tag", "false");
   hints = mpi::read_hints(&in, hints);
-  EXPECT_FALSE(hints.allow_unordered());
+  EXPECT_EQ(hints.matching(), mpi::matching_kind::in_order);
   EXPECT_TRUE(mpi::read_hints(nullptr, hints).no_any_source);
 
   run_ranks(1, [&hints](numbers_of_rank) {

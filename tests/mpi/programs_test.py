@@ -121,6 +121,9 @@ class Programs(unittest.TestCase):
         wrong = self.made("wrong")
         for how, code, line in (
                 ("rank", 6, "MPI_Send of rank 0 in MPI_COMM_WORLD: MPI_ERR_RANK: destination 99 in a communicator of 1 rank"),
+                ("unnamed", 6, "MPI_Send of rank 0 in a communicator of ranks 0: MPI_ERR_RANK: destination 99 in a communicator of 1 rank"),
+                ("source", 6, "MPI_Recv of rank 0 in a communicator of ranks 0: MPI_ERR_RANK: source 0 where receives take any source, "
+                              "by the communicator's hint weft_assert_any_source_by_tag"),
                 ("null", 5, "MPI_Barrier of rank 0: MPI_ERR_COMM: it is no communicator"),
                 ("file", 55, "MPI_File_open of rank 0: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),
                 ("session", 55, "MPI_Session_init: MPI_ERR_UNSUPPORTED_OPERATION: Weft's MPI does not have this function"),

@@ -31,8 +31,15 @@ inline error_class destination(const communicator& comm, int rank) noexcept {
 }
 
 inline error_class source(const communicator& comm, int rank) noexcept {
-  if (static_cast<unsigned>(rank) < comm.size || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
+  const bool is_member = static_cast<unsigned>(rank) < comm.size;
+  if ((is_member && !comm.is_by_tag()) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
     return error_class::success;
+  if (is_member) {
+    return error_class{fail(MPI_ERR_RANK,
+                            "source %d where receives take any source, by the communicator's hint "
+                            "weft_assert_any_source_by_tag",
+                            rank)};
+  }
   return error_class{
       fail(MPI_ERR_RANK, "source %d in a communicator of %u rank%s", rank, comm.size, comm.size == 1 ? "" : "s")};
 }
@@ -50,9 +57,14 @@ inline error_class send_tag(int tag) noexcept {
   return error_class{fail(MPI_ERR_TAG, "tag %d", tag)};
 }
 
-inline error_class receive_tag(int tag) noexcept {
-  if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]]
+inline error_class receive_tag(const communicator& comm, int source, int tag) noexcept {
+  if (tag >= 0) [[likely]]
     return error_class::success;
+  if (tag == MPI_ANY_TAG) {
+    if (!comm.is_by_tag() || source == MPI_PROC_NULL) return error_class::success;
+    return error_class{
+        fail(MPI_ERR_TAG, "any tag where receives name it, by the communicator's hint weft_assert_any_source_by_tag")};
+  }
   return error_class{fail(MPI_ERR_TAG, "tag %d", tag)};
 }
 

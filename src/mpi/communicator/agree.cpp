@@ -14,7 +14,7 @@ namespace {
 
 struct combined {
   agreement operator()(const agreement& a, const agreement& b) const noexcept {
-    return {.context = std::max(a.context, b.context), .is_unordered = a.is_unordered & b.is_unordered};
+    return {.context = std::max(a.context, b.context), .matching = common_kind(a.matching, b.matching)};
   }
 };
 
@@ -24,9 +24,9 @@ void refuse_failed(const weft::counter& ended) {
 
 }  // namespace
 
-agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered) noexcept {
+agreement proposal(rank_state& rank, const communicator& comm, matching_kind matching) noexcept {
   return {.context = comm.rank == 0 ? rank.communicators.contexts().take(comm.local->hash()) : no_context,
-          .is_unordered = is_unordered ? 1U : 0U};
+          .matching = matching};
 }
 
 collective broadcast_of(agreement& mine) noexcept { return collective::broadcast({&mine, sizeof mine}); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "mpi/group/process_group.hpp"
+#include "mpi/info/hints.hpp"
 #include "mpi/objects/context_ids.hpp"
 #include "weft/collectives.hpp"
 
@@ -16,14 +17,14 @@ struct rank_state;
 /// The contents of a message.
 struct agreement {
   std::uint32_t context = no_context;
-  std::uint32_t is_unordered = 0;
+  matching_kind matching = matching_kind::in_order;
 };
 
 /// The proposal of this member: the first member of `comm` adds an id.
-[[nodiscard]] agreement proposal(rank_state& rank, const communicator& comm, bool is_unordered) noexcept;
+[[nodiscard]] agreement proposal(rank_state& rank, const communicator& comm, matching_kind matching) noexcept;
 /// Gives all members of `in` the proposal of the first one.
 [[nodiscard]] collective broadcast_of(agreement& mine) noexcept;
-/// Gives it to all, but the engine is unordered only if all propose that.
+/// Gives it to all, but matching is of another kind than `in_order` only if all propose that kind.
 [[nodiscard]] collective vote_on(agreement& mine) noexcept;
 
 /// The id that the first of `members` gives, which they alone ask for, in a tree of messages. `tag` tells apart

@@ -19,7 +19,7 @@ namespace {
 
 // Null: no hints, at all members. Each member has an info of its own, so all have to be asked.
 agreement proposal_of(rank_state& rank, const communicator& comm, const communicator_hints* hints) {
-  return proposal(rank, comm, hints != nullptr && hints->allow_unordered());
+  return proposal(rank, comm, hints != nullptr ? hints->matching() : matching_kind::in_order);
 }
 
 collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
@@ -28,7 +28,7 @@ collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
 
 communicator& make_copy(rank_state& rank, communicator& comm, const agreement& all, const communicator_hints* hints,
                         communicator_memory memory) {
-  const agreed_communicator agreed{.context = all.context, .local = comm.local, .is_ordered = all.is_unordered == 0};
+  const agreed_communicator agreed{.context = all.context, .local = comm.local, .matching = all.matching};
   communicator& out = make_communicator(rank, comm, agreed, std::move(memory));
   out.topology = comm.topology;
   if (hints != nullptr) out.hints.set(*hints);
@@ -134,9 +134,7 @@ int set_error_handler_also_pending(MPI_Comm handle, communicator* comm, MPI_Errh
 
 int set_hints(communicator& comm, const info* given) noexcept {
   return guarded([&] {
-    communicator_hints hints = read_hints(given, comm.hints.get());
-    if (!comm.engine.is_ordered()) hints.allow_overtaking = hints.no_any_source = hints.no_any_tag = true;
-    comm.hints.set(hints);
+    comm.hints.set(read_hints(given, comm.hints.get()));
     return MPI_SUCCESS;
   });
 }

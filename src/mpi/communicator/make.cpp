@@ -54,7 +54,7 @@ communicator& make_communicator(rank_state& rank, communicator& parent, agreed_c
   std::unique_ptr<communicator> made = memory.make(rank.runtime, {.context = agreed.context,
                                                                   .members = std::move(members),
                                                                   .local = std::move(agreed.local),
-                                                                  .is_ordered = agreed.is_ordered});
+                                                                  .matching = agreed.matching});
   const MPI_Errhandler inherited = parent.error_handler.acquire();
   made->error_handler.set(inherited);
   release_error_handler(inherited);

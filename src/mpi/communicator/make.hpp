@@ -16,7 +16,7 @@ struct rank_state;
 struct agreed_communicator {
   std::uint32_t context;
   shared_group local;
-  bool is_ordered = true;
+  matching_kind matching = matching_kind::in_order;
 };
 
 /// Memory for a communicator: its handle is known before it is made.

@@ -22,6 +22,7 @@ constexpr std::array known_hints{
     known_hint{"mpi_assert_exact_length", &communicator_hints::exact_length},
     known_hint{"mpi_assert_strict_persistent_collective_ordering",
                &communicator_hints::strict_persistent_collective_ordering},
+    known_hint{"weft_assert_any_source_by_tag", &communicator_hints::any_source_by_tag},
 };
 
 }  // namespace

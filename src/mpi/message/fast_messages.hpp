@@ -28,13 +28,14 @@ namespace detail {
 /// short.
 inline constexpr MPI_Count short_bytes_max = 1024;
 
-/// The communicator of a handle if all ranks of the job are its members, in their order; else null.
+/// The communicator of a handle if all ranks of the job are its members, in their order, and receives may name them;
+/// else null.
 [[nodiscard]] [[gnu::always_inline]] inline communicator* find_whole_job(rank_state& rank, MPI_Comm handle) noexcept {
   if (handle == MPI_COMM_WORLD) [[likely]]
     return &rank.world;
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<communicator*>(handle);
-  return found->kind == object_kind::communicator && found->is_whole_job ? found : nullptr;
+  return found->kind == object_kind::communicator && found->is_whole_job && !found->is_by_tag() ? found : nullptr;
 }
 
 /// The datatype of a handle if its elements are bytes one behind the other, and it may be used; else null.

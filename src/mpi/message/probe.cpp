@@ -16,14 +16,11 @@
 namespace weft::mpi {
 namespace {
 
-std::uint32_t peer_of(const communicator& comm, envelope from) noexcept {
-  return from.peer == MPI_ANY_SOURCE ? any_rank : comm.world_rank(from.peer);
-}
-
 probe_options options_of(const communicator& comm, envelope from, bool& is_busy) noexcept {
   const bool is_any = from.tag == MPI_ANY_TAG;
   return {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag),
           .engine = comm.engine,
+          .policy = comm.policy(),
           .any_tag = is_any,
           .is_busy = &is_busy};
 }
@@ -41,13 +38,14 @@ bool is_of_pending_receive(rank_state& rank, const communicator& comm, envelope 
 // Finds a message and leaves it; or matches one, and makes a handle of it. `is_busy`: it could not look.
 bool peek(rank_state& rank, communicator& comm, envelope from, MPI_Status* status, bool& is_busy) {
   if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
-  const std::optional<message_envelope> found = rank.device.peek(peer_of(comm, from), options_of(comm, from, is_busy));
+  const std::optional<message_envelope> found =
+      rank.device.peek(comm.peer_of(from.peer), options_of(comm, from, is_busy));
   if (found) write_status(status, outcome_of_found(comm, found->source, found->tag, found->bytes));
   return found.has_value();
 }
 bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
   if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
-  std::optional<matched_message> found = rank.device.probe(peer_of(comm, from), options_of(comm, from, is_busy));
+  std::optional<matched_message> found = rank.device.probe(comm.peer_of(from.peer), options_of(comm, from, is_busy));
   if (!found) return false;
   write_status(status, outcome_of_found(comm, found->source(), found->tag(), found->bytes()));
   *handle = handle_of(rank.messages.add(comm, std::move(*found)));

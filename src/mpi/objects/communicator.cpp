@@ -11,14 +11,15 @@ namespace weft::mpi {
 
 communicator::communicator(weft::runtime& runtime, communicator_parts parts)
     : error_owner{.kind = object_kind::communicator},
-      engine{runtime, {.id = parts.context, .ordered = parts.is_ordered}},
+      engine{runtime, {.id = parts.context, .ordered = parts.matching == matching_kind::in_order}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},
       rank{members.rank()},
       size{members.size()},
       receive_size{size},
       is_whole_job{local->counts_from_zero() && size == runtime.size()},
-      name{std::move(parts.name)} {}
+      name{std::move(parts.name)},
+      hints{parts.matching} {}
 
 namespace {
 std::mutex names;  // guards names of all communicators: a thread may set one while others ask for it

@@ -24,11 +24,11 @@ class bsend_buffer;
 
 /// The parts of a communicator, on which its members agree before they make it.
 struct communicator_parts {
-  std::uint32_t context;   // the id of its engine, one number at all members
-  weft::group members;     // its collectives run here
-  shared_group local;      // the group that MPI shows
-  bool is_ordered = true;  // false: the program needs no order, and uses no wildcards
-  std::string name{};      // the program's, or empty
+  std::uint32_t context;  // the id of its engine, one number at all members
+  weft::group members;    // its collectives run here
+  shared_group local;     // the group that MPI shows
+  matching_kind matching = matching_kind::in_order;
+  std::string name{};  // the program's, or empty
 };
 
 struct communicator : error_owner {
@@ -49,6 +49,18 @@ struct communicator : error_owner {
   [[nodiscard]] std::uint32_t receive_peers() const noexcept {
     // [communicator.receive] acquire <- [pending_receives.open]: the posts of older receives.
     return receive_size.load(std::memory_order_acquire);
+  }
+
+  /// Whether receives name the tag and take any source.
+  [[nodiscard]] bool is_by_tag() const noexcept { return hints.matching() == matching_kind::by_tag; }
+  /// The policy of its sends and receives.
+  [[nodiscard]] match_policy policy() const noexcept {
+    return is_by_tag() ? match_policy::tag_only : match_policy::rank_tag;
+  }
+  /// The peer of a receive from `source`. An engine in which all match by tag looks at no rank.
+  [[nodiscard]] std::uint32_t peer_of(int source) const noexcept {
+    if (source != MPI_ANY_SOURCE) return world_rank(source);
+    return is_by_tag() ? 0 : any_rank;
   }
 
   weft::matching_engine engine;

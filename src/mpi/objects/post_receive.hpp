@@ -13,10 +13,10 @@ inline status try_post_receive(weft::device& device, request_signals& signals, r
                                envelope from, bool may_refuse = true) {
   const communicator& comm = context.comm();
   const bool is_any = from.tag == MPI_ANY_TAG;
-  const std::uint32_t peer = from.peer == MPI_ANY_SOURCE ? any_rank : comm.world_rank(from.peer);
-  return device.post_recv(peer, into, signals,
+  return device.post_recv(comm.peer_of(from.peer), into, signals,
                           {.tag = is_any ? 0 : static_cast<std::uint64_t>(from.tag),
                            .engine = comm.engine,
+                           .policy = comm.policy(),
                            .any_tag = is_any,
                            .context = &context,
                            .allow_retry = may_refuse});

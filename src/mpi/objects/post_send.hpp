@@ -9,9 +9,11 @@
 namespace weft::mpi {
 
 inline status post_send(weft::device& device, request_signals& signals, request& req) {
+  const communicator& comm = req.comm();
   return device.post_send(req.send.peer, req.send.bytes, signals,
                           {.tag = static_cast<std::uint64_t>(req.send.tag),
-                           .engine = req.comm().engine,
+                           .engine = comm.engine,
+                           .policy = comm.policy(),
                            .complete_at = req.send.complete_at,
                            .context = &req});
 }

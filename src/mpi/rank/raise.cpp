@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <variant>
@@ -39,9 +40,9 @@ const communicator* find_communicator(const error_owner* owner) noexcept {
     std::snprintf(text.data(), text.size(), "error code %d", code);
   const bool has_reason = reason[0] != '\0' && is_predefined_class(code);
   const communicator* const comm = find_communicator(owner);
-  end_job(code, "%s of rank %u%s%s: %s%s%s", function, rank.world.rank, comm != nullptr ? " in " : "",
-          comm != nullptr ? comm->name.c_str() : "", has_reason ? text_of(code).name : text.data(),
-          has_reason ? ": " : "", has_reason ? reason : "");
+  const std::string where = comm != nullptr ? " in " + name_of(*comm) : "";
+  end_job(code, "%s of rank %u%s: %s%s%s", function, rank.world.rank, where.c_str(),
+          has_reason ? text_of(code).name : text.data(), has_reason ? ": " : "", has_reason ? reason : "");
 }
 
 int fail_file() noexcept { return fail(MPI_ERR_FILE, "it is no file"); }

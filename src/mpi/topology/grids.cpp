@@ -62,7 +62,7 @@ int create_grid(rank_state& rank, communicator& old, const described_grid& descr
   return guarded([&] {
     if (const int error = check_grid(described, old.size); error != MPI_SUCCESS) return error;
     std::shared_ptr<const cartesian> grid = grid_of(described);
-    agreement all = proposal(rank, old, false);
+    agreement all = proposal(rank, old, matching_kind::in_order);
     broadcast_of(all).run(old.members);
     *out = MPI_COMM_NULL;
     if (old.rank >= static_cast<std::uint32_t>(grid->size())) return MPI_SUCCESS;

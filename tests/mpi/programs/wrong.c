@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends as its argument says: rank (a wrong one), null (a communicator), absent (a function), file (whose handler is fatal),
- * session (as well), abort, exit (before MPI_Finalize), late (a call). */
+/* Ends as its argument says: rank (a wrong one), unnamed (the same in a communicator without a name), source (one where
+ * receives take any), null (a communicator), absent (a function), file (whose handler is fatal), session (as well), abort,
+ * exit (before MPI_Finalize), late (a call). */
 #include <mpi.h>
 #include <string.h>
 
@@ -12,6 +13,20 @@ int main(int argc, char** argv) {
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
   MPI_Init(NULL, NULL);
   if (strcmp(wanted, "rank") == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  if (strcmp(wanted, "unnamed") == 0) {
+    MPI_Comm unnamed;
+    MPI_Comm_dup(MPI_COMM_WORLD, &unnamed);
+    MPI_Send(&number, 1, MPI_INT, 99, 0, unnamed);
+  }
+  if (strcmp(wanted, "source") == 0) {
+    MPI_Info hints;
+    MPI_Comm by_tag;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "mpi_assert_allow_overtaking", "true");
+    MPI_Info_set(hints, "weft_assert_any_source_by_tag", "true");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, &by_tag);
+    MPI_Recv(&number, 1, MPI_INT, 0, 0, by_tag, MPI_STATUS_IGNORE);
+  }
   if (strcmp(wanted, "null") == 0) MPI_Barrier(MPI_COMM_NULL);
   if (strcmp(wanted, "file") == 0) {
     MPI_File file;
