@@ -50,4 +50,6 @@ std::uint32_t acquire_thread_slot() noexcept {
   return holder.slot;
 }
 
+std::uint32_t find_thread_slot() noexcept { return this_thread_slot(); }
+
 }  // namespace weft::detail

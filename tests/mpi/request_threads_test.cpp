@@ -2,6 +2,7 @@
 // Messages and requests of several threads of a rank: MPI_THREAD_MULTIPLE (11.6).
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <numeric>
 #include <vector>
 
@@ -77,6 +78,64 @@ TEST(mpi_request_threads, one_thread_completes_the_requests_that_others_have_sta
       open -= done;
     }
     for (std::size_t each = 0; each < numbers.size(); ++each) EXPECT_EQ(numbers[each], static_cast<int>(each));
+  });
+}
+
+// The messages of a thread and the requests for them; another thread completes these.
+struct started_messages {
+  static constexpr std::size_t count = 8;
+  std::array<int, count> sent{}, received{};
+  std::array<MPI_Request, 2 * count> requests{};
+
+  void start(int peer, int tag, int round) {
+    for (std::size_t each = 0; each < count; ++each) {
+      sent[each] = 1000 * round + static_cast<int>(each);
+      EXPECT_EQ(MPI_Irecv(&received[each], 1, MPI_INT, peer, tag, MPI_COMM_WORLD, &requests[2 * each]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Isend(&sent[each], 1, MPI_INT, peer, tag, MPI_COMM_WORLD, &requests[2 * each + 1]), MPI_SUCCESS);
+    }
+  }
+  void complete() {
+    EXPECT_EQ(MPI_Waitall(2 * count, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(received, sent);
+  }
+};
+
+// In each round every thread starts requests, and completes those of another one.
+void complete_for_others(std::uint32_t ranks, int threads, int rounds) {
+  run_multiple(ranks, [=](numbers_of_rank mine) {
+    std::vector<started_messages> of_threads(static_cast<std::size_t>(threads));
+    std::barrier all{threads};
+    run_threads_of_rank(threads, [&](int thread) {
+      for (int round = 0; round < rounds; ++round) {
+        of_threads[static_cast<std::size_t>(thread)].start(mine.size - 1 - mine.rank, thread, round);
+        all.arrive_and_wait();
+        of_threads[static_cast<std::size_t>((thread + 1 + round) % threads)].complete();
+        all.arrive_and_wait();
+      }
+    });
+  });
+}
+
+TEST(mpi_request_threads, sixteen_threads_of_a_rank_complete_requests_that_others_have_started) {
+  complete_for_others(1, 16, 2 * WEFT_TEST_MIXTURES);
+}
+
+TEST(mpi_request_threads, eight_threads_of_each_rank_complete_requests_that_others_have_started) {
+  complete_for_others(2, 8, WEFT_TEST_MIXTURES);
+}
+
+TEST(mpi_request_threads, threads_end_with_requests_pending_that_later_threads_complete) {
+  run_multiple(2, [](numbers_of_rank mine) {
+    std::array<started_messages, threads_of_rank> of_threads{};
+    for (int round = 0; round < 10; ++round) {
+      run_threads_of_rank(threads_of_rank, [&](int thread) {
+        of_threads[static_cast<std::size_t>(thread)].start(1 - mine.rank, thread, round);
+      });
+      // These have the slots of the threads above.
+      run_threads_of_rank(threads_of_rank, [&](int thread) {
+        of_threads[static_cast<std::size_t>((thread + 1) % threads_of_rank)].complete();
+      });
+    }
   });
 }
 

@@ -33,4 +33,8 @@ inline std::uint32_t this_thread_slot() noexcept {
   return slot != unknown_thread_slot ? slot : acquire_thread_slot();
 }
 
+/// The same for a library that hides the symbols of these headers, and so has a `cached_thread_slot` of its own, which
+/// no function of Weft's sets.
+std::uint32_t find_thread_slot() noexcept;
+
 }  // namespace weft::detail

@@ -12,12 +12,12 @@ namespace weft::mpi {
 /// Writes the status, releases the request, and sets its handle to null. False: nothing has happened.
 [[nodiscard]] inline bool try_complete(rank_state& rank, MPI_Request& handle, request& req,
                                        MPI_Status* status) noexcept {
-  if (rank.requests.is_shared() || req.owned != nullptr || req.result.error != MPI_SUCCESS) [[unlikely]]
+  if (req.owned != nullptr || req.result.error != MPI_SUCCESS) [[unlikely]]
     return false;
   if (status != MPI_STATUS_IGNORE) write_status(status, req.result);
   if (&req != &rank.requests.sent()) {
     if (req.owner != nullptr) req.owner->remove_reference();
-    rank.requests.release_unreferenced(req);
+    rank.requests.release_unreferenced(rank.requests.own_cache(), req);
   }
   handle = MPI_REQUEST_NULL;
   return true;

@@ -120,12 +120,13 @@ struct dense_receive {
 [[gnu::always_inline]] inline int fast_start_send(rank_state& rank, const void* buffer, MPI_Count count,
                                                   MPI_Datatype type, envelope to, MPI_Comm comm,
                                                   MPI_Request* handle) noexcept {
-  if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
+  if (handle == nullptr) [[unlikely]]
     return not_fast;
   const detail::short_send message = detail::described_short(rank, buffer, count, type, to, comm);
   if (message.comm == nullptr) [[unlikely]]
     return not_fast;
-  request* const req = rank.requests.try_acquire(*message.comm, request_operation::send);
+  request_cache& cache = rank.requests.own_cache();
+  request* const req = request_pool::try_acquire(cache, *message.comm, request_operation::send);
   if (req == nullptr) [[unlikely]]
     return not_fast;
   try {
@@ -133,7 +134,7 @@ struct dense_receive {
         message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = req});
     if (answer.is_done()) [[likely]] {
-      rank.requests.release_unreferenced(*req);
+      rank.requests.release_unreferenced(cache, *req);
       *handle = handle_of(rank.requests.sent());
       return MPI_SUCCESS;
     }
@@ -145,19 +146,20 @@ struct dense_receive {
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.release_unreferenced(*req);
+  rank.requests.release_unreferenced(cache, *req);
   return not_fast;
 }
 
 /// A receive that does not wait.
 [[gnu::always_inline]] inline int fast_start_receive(rank_state& rank, void* buffer, MPI_Count count, MPI_Datatype type,
                                                      envelope from, MPI_Comm comm, MPI_Request* handle) noexcept {
-  if (rank.requests.is_shared() || handle == nullptr) [[unlikely]]
+  if (handle == nullptr) [[unlikely]]
     return not_fast;
   const detail::dense_receive receive = detail::described_dense(rank, buffer, count, type, from, comm);
   if (receive.comm == nullptr) [[unlikely]]
     return not_fast;
-  request* const req = rank.requests.try_acquire(*receive.comm, request_operation::receive);
+  request_cache& cache = rank.requests.own_cache();
+  request* const req = request_pool::try_acquire(cache, *receive.comm, request_operation::receive);
   if (req == nullptr) [[unlikely]]
     return not_fast;
   req->wanted = from;
@@ -174,7 +176,7 @@ struct dense_receive {
   } catch (...) {
     // The general path meets this error again, and deals with it.
   }
-  rank.requests.release_unreferenced(*req);
+  rank.requests.release_unreferenced(cache, *req);
   return not_fast;
 }
 

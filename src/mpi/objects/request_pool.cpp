@@ -2,6 +2,9 @@
 #include "mpi/objects/request_pool.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "mpi/objects/communicator.hpp"
@@ -10,45 +13,118 @@
 namespace weft::mpi {
 namespace {
 
+static_assert(std::is_trivially_destructible_v<pooled_request>, "the pool destroys none");
+
+constexpr std::align_val_t alignment{alignof(pooled_request)};
+
 void end_owned(request& req) noexcept { delete std::exchange(req.owned, nullptr); }
+
+pooled_request& pooled(request& req) noexcept { return static_cast<pooled_request&>(req); }
+
+// Where a batch lies.
+struct position {
+  std::size_t block;
+  std::size_t index;  // of the first request of the batch in the block
+};
+position position_of(std::uint32_t batch) noexcept {
+  const auto block = static_cast<std::size_t>(std::bit_width(batch + 1) - 1);
+  return {.block = block, .index = (batch + 1 - (std::size_t{1} << block)) * batch_requests};
+}
 
 }  // namespace
 
 request_pool::~request_pool() {
   // Persistent requests that the program has not freed own a part, too.
-  for (const auto& block : blocks_) {
-    for (std::size_t index = 0; index < block_requests; ++index) {
-      if (block[index].is_done()) end_owned(block[index]);
-    }
+  // [own] The rank has ended.
+  const std::uint32_t end = made_.load(std::memory_order_relaxed);
+  for (std::uint32_t number = 0; number < end; ++number) {
+    if (pooled_request& req = find(number); req.is_done()) end_owned(req);
   }
+  // [own] likewise.
+  for (auto& block : blocks_) ::operator delete(block.load(std::memory_order_relaxed), alignment);
 }
 
-std::unique_lock<std::mutex> request_pool::lock() {
-  return is_shared_ ? std::unique_lock{mutex_} : std::unique_lock<std::mutex>{};
+pooled_request& request_pool::find(std::uint32_t number) noexcept {
+  const position found = position_of(number / batch_requests);
+  // [request_pool.find] acquire <- [request_pool.block]: a batch's number is known, so its block is.
+  return blocks_[found.block].load(std::memory_order_acquire)[found.index + number % batch_requests];
 }
 
-void request_pool::grow() {
-  blocks_.push_back(std::make_unique<request[]>(block_requests));
-  for (std::size_t index = 0; index < block_requests; ++index) {
-    request& req = blocks_.back()[index];
+pooled_request* request_pool::block_with_memory(std::size_t block) {
+  // [request_pool.seen] acquire <- [request_pool.block]: the allocation.
+  pooled_request* seen = blocks_[block].load(std::memory_order_acquire);
+  if (seen != nullptr) return seen;
+  const std::size_t bytes = sizeof(pooled_request) * batch_requests << block;
+  auto* const made = static_cast<pooled_request*>(::operator new(bytes, alignment));
+  // [request_pool.block] acq_rel <-> [request_pool.block], [request_pool.find], [request_pool.seen]: the allocation.
+  if (blocks_[block].compare_exchange_strong(seen, made, std::memory_order_acq_rel, std::memory_order_acquire))
+    return made;
+  ::operator delete(made, alignment);
+  return seen;
+}
+
+request* request_pool::make_batch() {
+  // relaxed: the exchange below says whose the batch is.
+  std::uint32_t first = made_.load(std::memory_order_relaxed);
+  pooled_request* memory = nullptr;
+  do {
+    const position found = position_of(first / batch_requests);
+    if (found.block >= blocks) throw std::bad_alloc{};
+    memory = block_with_memory(found.block) + found.index;
+    // relaxed: it publishes nothing. Other threads learn of these requests by the stacks and by the program.
+  } while (!made_.compare_exchange_weak(first, first + batch_requests, std::memory_order_relaxed,
+                                        std::memory_order_relaxed));
+  request* out = nullptr;
+  for (std::uint32_t index = batch_requests; index-- > 0;) {
+    request& req = *::new (&memory[index]) pooled_request{first + index};
     req.kind = object_kind::freed;
-    req.next = std::exchange(free_, &req);
+    req.next = std::exchange(out, &req);
   }
+  return out;
+}
+
+template <class Function>
+void request_pool::with_cache(const Function& function) {
+  const std::size_t offset = detail::find_request_cache();
+  if (offset != detail::no_request_cache) [[likely]]
+    return function(cache_at(offset));
+  const std::scoped_lock lock{stray_mutex_};
+  function(stray_);
+}
+
+request& request_pool::borrow_and_get() {
+  request* out = nullptr;
+  with_cache([&](request_cache& cache) {
+    out = cache.try_get();
+    if (out != nullptr) return;
+    request* borrowed = std::exchange(cache.batch, nullptr);
+    if (borrowed == nullptr) borrowed = batches_.pop([this](std::uint32_t number) -> auto& { return find(number); });
+    if (borrowed == nullptr) borrowed = make_batch();
+    cache.free = borrowed;
+    cache.room = 0;
+    out = cache.try_get();
+  });
+  return *out;
+}
+
+void request_pool::lend_and_put(request& unused) noexcept {
+  with_cache([&](request_cache& cache) {
+    if (cache.try_put(unused)) return;
+    if (cache.free != nullptr) {
+      if (cache.batch != nullptr) batches_.push(pooled(*cache.batch));
+      cache.batch = std::exchange(cache.free, nullptr);
+    }
+    unused.next = nullptr;
+    cache.free = &unused;
+    cache.room = batch_requests - 1;
+  });
 }
 
 request& request_pool::acquire(error_owner* owner, request_operation operation) {
-  const auto locked = lock();
-  if (free_ == nullptr) [[unlikely]]
-    grow();
-  request& out = *free_;
-  free_ = out.next;
-  out.kind = object_kind::request;
-  out.operation = operation;
-  out.is_persistent = false;
-  out.activate();
-  out.owner = owner;
+  request* const cached = own_cache().try_get();
+  request& out = cached != nullptr ? *cached : borrow_and_get();
+  begin(out, owner, operation);
   if (owner != nullptr) owner->add_reference();
-  out.next = nullptr;
   return out;
 }
 
@@ -67,63 +143,75 @@ void request_pool::release(request& req) noexcept {
   if (req.owned != nullptr) [[unlikely]]
     end_owned(req);
   if (req.owner != nullptr) req.owner->remove_reference();
-  const auto locked = lock();
-  req.kind = object_kind::freed;
-  req.next = std::exchange(free_, &req);
+  release_unreferenced(own_cache(), req);
 }
 
-void request_pool::release_when_done(request& req) {
+void request_pool::release_when_done(request& req) noexcept {
   if (req.is_done()) {
     release(req);
     return;
   }
-  bool looks = false;
-  {
-    const auto locked = lock();
-    freed_.push_back(&req);
-    req.kind = object_kind::freed;
-    looks = freed_.size() >= look_at_;
-  }
-  if (looks) release_done();
+  req.kind = object_kind::freed;
+  // [hint] Both say only when to look. Counted first: the count is never less than there are.
+  const std::size_t count = freed_count_.fetch_add(1, std::memory_order_relaxed) + 1;
+  freed_.push(pooled(req));
+  if (count >= look_at_.load(std::memory_order_relaxed)) release_done();  // [hint]
 }
 
-request* request_pool::unlink_done() noexcept {
+// Takes the freed requests that are done; linked by `next`.
+pooled_request* request_pool::unlink_done(std::size_t& open) noexcept {
   request* out = nullptr;
-  const auto first_done =
-      std::partition(freed_.begin(), freed_.end(), [](const request* req) { return !req->is_done(); });
-  for (auto each = first_done; each != freed_.end(); ++each) (*each)->next = std::exchange(out, *each);
-  freed_.erase(first_done, freed_.end());
-  look_at_ = std::max<std::size_t>(64, 2 * freed_.size());
-  return out;
+  std::size_t count = 0;
+  for (std::uint32_t number = freed_.take_all(); number != stack::none;) {
+    pooled_request& req = find(number);
+    // [own] This thread has taken the links of all.
+    number = req.below.load(std::memory_order_relaxed);
+    if (req.is_done()) {
+      req.next = std::exchange(out, &req);
+      ++count;
+    } else {
+      if (req.operation != request_operation::generalized) ++open;
+      freed_.push(req);
+    }
+  }
+  // [hint] See `release_when_done`.
+  const std::size_t before = freed_count_.fetch_sub(count, std::memory_order_relaxed);
+  look_at_.store(std::max<std::size_t>(64, 2 * (before - count)), std::memory_order_relaxed);  // [hint]
+  return static_cast<pooled_request*>(out);
 }
 
 std::size_t request_pool::release_done() noexcept {
-  request* each = nullptr;
   std::size_t open = 0;
-  {
-    const auto locked = lock();
-    each = unlink_done();
-    open = static_cast<std::size_t>(std::ranges::count_if(
-        freed_, [](const request* req) { return req->operation != request_operation::generalized; }));
-  }
-  // What a request owns may run functions of the program at its end: without the lock.
+  request* each = unlink_done(open);
+  // What a request owns may run functions of the program at its end, which may free requests.
   while (each != nullptr) release(*std::exchange(each, each->next));
   return open;
 }
 
-void request_pool::cancel_receives(weft::device& device) noexcept {
-  for (const request* const req : freed_) {
-    while (req->operation == request_operation::receive && !req->is_done() &&
-           device.cancel(req->ticket) == cancel_result::busy)
-      device.progress();
+template <class Visit>
+void request_pool::each_freed(const Visit& visit) noexcept {
+  for (std::uint32_t number = freed_.take_all(); number != stack::none;) {
+    pooled_request& req = find(number);
+    // [own] This thread has taken the links of all.
+    number = req.below.load(std::memory_order_relaxed);
+    visit(req);
+    freed_.push(req);
   }
+}
+
+void request_pool::cancel_receives(weft::device& device) noexcept {
+  each_freed([&](const request& req) {
+    while (req.operation == request_operation::receive && !req.is_done() &&
+           device.cancel(req.ticket) == cancel_result::busy)
+      device.progress();
+  });
 }
 
 // The end of what such a request owns ends its operation.
 void request_pool::abandon_persistent() noexcept {
-  for (request* const req : freed_) {
-    if (req->operation == request_operation::collective && req->is_persistent && !req->is_done()) end_owned(*req);
-  }
+  each_freed([](request& req) {
+    if (req.operation == request_operation::collective && req.is_persistent && !req.is_done()) end_owned(req);
+  });
 }
 
 }  // namespace weft::mpi

@@ -52,7 +52,6 @@ rank_state::rank_state(mpi::session started)
       runtime{*session.runtime},
       device{runtime.default_device()},
       signals{runtime},
-      requests{session.thread_level == MPI_THREAD_MULTIPLE},
       pending{{device, signals}, {device, signals}},
       world{runtime, world_of(runtime)},
       self{runtime, self_of(runtime)},
