@@ -146,6 +146,10 @@ std::string launched::last_error() const {
   return last.empty() ? fmt::format("exit code {}", exit_code) : last;
 }
 
+std::string launched::why_it_failed(double seconds) const {
+  return exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : last_error();
+}
+
 launched run_program(const std::vector<std::string>& command, double seconds, const variables& more) {
   return child{command, more}.finish(seconds);
 }

@@ -16,7 +16,12 @@ struct launched {
 
   /// The last line on standard error, for a message.
   [[nodiscard]] std::string last_error() const;
+  /// Why it failed: its last line, or that it took longer than `seconds`.
+  [[nodiscard]] std::string why_it_failed(double seconds) const;
 };
+
+/// For what hangs: on a machine with far too much work a program of a tenth of a second takes half a minute.
+inline constexpr double hang_limit_s = 300;
 
 using variables = std::map<std::string, std::string>;
 

@@ -25,7 +25,6 @@ constexpr std::array collective_algorithms{
     "linear",        "rabenseifner", "recursive-doubling", "ring",     "pairwise",          "recursive-halving",
     "bruck",         "two-level"};
 constexpr double component_limit_s = 120;
-constexpr double probe_limit_s = 60;
 constexpr std::string_view limit_word = "limit=";
 
 struct component_source {
@@ -63,7 +62,7 @@ round_result run_weft(const char* pin, const std::vector<point>& points, const c
   std::vector<std::string> command = points_command(points.front().group.ranks);
   command.insert(command.begin() + 1, {"--bind", bind});
   command.insert(command.end(), {"--pin", points.front().uses_defaults ? "none" : pin});
-  double seconds = 30;
+  double seconds = hang_limit_s;
   for (const point& each : points) {
     command.push_back(each.text());
     seconds += 20 * each.seconds + (each.takes_all_ranks() ? 5 : 0);
@@ -71,7 +70,7 @@ round_result run_weft(const char* pin, const std::vector<point>& points, const c
   variables environment = transport_by(points.front().provider);
   environment.insert(more.begin(), more.end());
   const launched result = run_program(command, seconds, environment);
-  if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.last_error()};
+  if (result.exit_code != 0) throw error{errc::transport_failed, "Weft: " + result.why_it_failed(seconds)};
   return parse_samples(result.output, points.size());
 }
 
@@ -164,7 +163,7 @@ contestant weft_in_packets(const options& chosen) {
 std::string find_network_provider() {
   launched result;
   for (const char* provider : {"net", "tcp"}) {
-    result = run_program(points_command(), probe_limit_s, transport_by(provider));
+    result = run_program(points_command(), hang_limit_s, transport_by(provider));
     if (result.exit_code == 0) return provider;
   }
   fmt::print(stderr, "weft-perf: nothing is measured over a network: {}\n", result.last_error());
@@ -195,12 +194,13 @@ component_peer_list find_component_peers(const options& chosen, const std::strin
 
 sample measure_component_peer(const component_peer& peer, std::uint32_t threads, double seconds) {
   const double before = measure_handover_here();
-  const launched result =
-      run_program({peer.program, fmt::format("{}:{}:{:.3f}", peer.claim, threads, seconds * 1000)}, 30 + 20 * seconds);
+  const launched result = run_program({peer.program, fmt::format("{}:{}:{:.3f}", peer.claim, threads, seconds * 1000)},
+                                      hang_limit_s + 20 * seconds);
   const double after = measure_handover_here();
   const round_result samples = parse_samples(result.output, 1);
   if (result.exit_code != 0 || !samples[0]) {
-    throw error{errc::transport_failed, fmt::format("{}: {}", peer.name, result.last_error())};
+    throw error{errc::transport_failed,
+                fmt::format("{}: {}", peer.name, result.why_it_failed(hang_limit_s + 20 * seconds))};
   }
   sample out = *samples[0];
   out.before_ns = before;

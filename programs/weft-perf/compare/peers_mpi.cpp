@@ -87,7 +87,7 @@ struct mpi_runner {
                                                  : "calls",
                                    processors()});
     std::vector<std::size_t> indices;
-    double seconds = 60;
+    double seconds = hang_limit_s;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (!measures(points[i])) continue;
       indices.push_back(i);
@@ -98,9 +98,7 @@ struct mpi_runner {
     if (indices.empty()) return out;
     const launched result = run_program(command, seconds, environment(over_network));
     if (result.exit_code != 0) {
-      const std::string why =
-          result.exit_code == 124 ? fmt::format("not through after {:.0f} s", seconds) : result.last_error();
-      throw error{errc::transport_failed, fmt::format("{}: {}", name, why)};
+      throw error{errc::transport_failed, fmt::format("{}: {}", name, result.why_it_failed(seconds))};
     }
     const round_result samples = parse_samples(result.output, indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) out[indices[i]] = samples[i];
