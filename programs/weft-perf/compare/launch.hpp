@@ -20,12 +20,13 @@ struct launched {
   [[nodiscard]] std::string why_it_failed(double seconds) const;
 };
 
-/// For what hangs: on a machine with far too much work a program of a tenth of a second takes half a minute.
+/// A bound for programs that hang: on a machine with far too much work a program of a tenth of a second takes half a
+/// minute.
 inline constexpr double hang_limit_s = 300;
 
 using variables = std::map<std::string, std::string>;
 
-/// Runs `command` in a process group of its own, without what a launcher of ranks has left in the environment, with
+/// Runs `command` in a process group of its own, without the variables of a launcher of ranks, with
 /// `more` added to it, and nothing to read. **Blocking**: until it ends, `seconds` at most.
 [[nodiscard]] launched run_program(const std::vector<std::string>& command, double seconds, const variables& more = {});
 
