@@ -31,8 +31,8 @@ def anchors(text):
 def sources_of(program):
     """The folder or file that a program of build/bin is made of."""
     stem = program.removeprefix("weft-")
-    return [SOURCE / path for path in (f"programs/{program}", f"programs/{program}.cpp", f"apps/{stem}",
-                                       f"apps/{program}") if (SOURCE / path).exists()]
+    return [SOURCE / path for path in (f"programs/{program}", f"programs/{program}.cpp", f"apps/{stem}", f"apps/{program}",
+                                       f"apps/mpi/{program.removeprefix('mpi-')}") if (SOURCE / path).exists()]
 
 
 def commands():
@@ -122,7 +122,7 @@ class Pages(unittest.TestCase):
 
     def test_long_options_of_our_programs_are_known_to_them(self):
         for page, line in commands():
-            parts = re.split(r"build/bin/(weft-[\w-]+)", line)
+            parts = re.split(r"build/bin/((?:weft|mpi)-[\w-]+)", line)
             for program, arguments in zip(parts[1::2], parts[2::2]):
                 known = "".join(path.read_text() for folder in sources_of(program)
                                 for path in ([folder] if folder.is_file() else sorted(folder.rglob("*.cpp"))))
