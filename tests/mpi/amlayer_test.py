@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi apps/mpi/amlayer apps/build-with programs/command_line.cpp
+# not under sanitizers, which a preloaded library would need, too
 """mpi-amlayer delivers each message once in all forms, and says so; with Weft's MPI, and in long tests with each other MPI of the
 distribution that is installed."""
 
