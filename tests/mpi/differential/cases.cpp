@@ -12,6 +12,7 @@ const std::vector<named_case>& cases() {
       {"nonblocking_modes", nonblocking_modes},
       {"send_and_receive", send_and_receive},
       {"wildcard_messages", wildcard_messages},
+      {"messages_by_tag", messages_by_tag},
       {"cancelled_receives", cancelled_receives},
       {"messages_to_none", messages_to_none},
       {"probed_messages", probed_messages},

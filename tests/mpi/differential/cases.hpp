@@ -23,6 +23,7 @@ void nonblocking_messages(scene& here);
 void nonblocking_modes(scene& here);
 void send_and_receive(scene& here);
 void wildcard_messages(scene& here);
+void messages_by_tag(scene& here);
 void cancelled_receives(scene& here);
 void messages_to_none(scene& here);
 void probed_messages(scene& here);

@@ -14,6 +14,7 @@ void several_threads(scene& here) {
                                                {"nonblocking_messages", nonblocking_messages},
                                                {"send_and_receive", send_and_receive},
                                                {"wildcard_messages", wildcard_messages},
+                                               {"messages_by_tag", messages_by_tag},
                                                {"cancelled_receives", cancelled_receives},
                                                {"probed_messages", probed_messages},
                                                {"broadcasts", broadcasts},
