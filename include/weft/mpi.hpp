@@ -2,8 +2,12 @@
 // A communicator of Weft's MPI library as Weft sees it, for programs that use MPI and Weft beside each other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "weft/progress_policy.hpp"
 
 /// An `MPI_Comm` of the standard ABI points to it, so this header needs no `mpi.h`.
 struct MPI_ABI_Comm;
@@ -39,6 +43,19 @@ using communicator_description = bool (*)(MPI_ABI_Comm* communicator, mpi_commun
 /// The MPI library tells of itself, before it makes its runtime. **Blocking**: never. **Threads**: any.
 /// **Errors**: `boot_failed` if the process has another copy of Weft, whose messages the MPI library would not see.
 void set_mpi_library(communicator_description describe);
+
+/// Settings of the MPI library, which has no access to the table of settings.
+struct mpi_settings {
+  std::optional<std::uint32_t> vcis;  ///< WEFT_MPI_VCIS
+  bool global_progress;               ///< WEFT_MPI_GLOBAL_PROGRESS
+  progress_policy policy;             ///< WEFT_PROGRESS_POLICY
+  std::uint32_t devices_max;          ///< WEFT_DEVICES_MAX
+  std::size_t core_count;             ///< cores that the calling thread may use
+};
+
+/// Reads them from the environment. **Blocking**: never. **Threads**: any. **Errors**: `configuration` for values out
+/// of range, and for settings that contradict each other.
+[[nodiscard]] mpi_settings read_mpi_settings();
 
 }  // namespace detail
 }  // namespace weft

@@ -301,6 +301,12 @@ constexpr std::array table{
     of_rank<&o::queue_capacity>(
         number<&s::queue_capacity>("WEFT_QUEUE_CAPACITY", "count", 1, 1U << 28,
                                    "entries of a bounded completion queue, for each of the first threads that signal")),
+    number<&s::mpi_vcis>("WEFT_MPI_VCIS", "count", 1, 64,
+                         "MPI: devices that the communicators of a rank share at MPI_THREAD_MULTIPLE; all ranks should "
+                         "have as many"),
+    choice<&s::mpi_global_progress>(
+        "WEFT_MPI_GLOBAL_PROGRESS",
+        check_names, "MPI: 0: a call makes progress on the devices of its own communicators alone, against MPI's rule"),
     number<&s::launcher_pid>("WEFT_LAUNCHER_PID", "count", 1, count_max, "set by weft-run: its process id"),
     number<&s::run_terminal_columns>("WEFT_RUN_TERMINAL_COLUMNS", "count", 1, 1U << 16,
                                      "set by weft-run for rank 0: the width of the terminal its messages end on"),

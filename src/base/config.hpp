@@ -37,6 +37,8 @@ struct settings_of_process {
   std::optional<std::uint32_t> launcher_pid;
   std::optional<std::uint32_t> run_terminal_columns;
   std::string run_ask_word;
+  std::optional<std::uint32_t> mpi_vcis;
+  bool mpi_global_progress = true;
   std::optional<std::uint32_t> test_ranks;
 
   /// Names in the environment that start with WEFT_ and are no settings, as a line about each.

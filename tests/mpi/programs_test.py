@@ -16,9 +16,9 @@ WRAPPER = BUILD / "bin/weft-mpicc"
 SECONDS_MAX = 300
 
 
-def run(*command):
+def run(*command, **variables):
     return subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=SECONDS_MAX)
+                          timeout=SECONDS_MAX, env={**os.environ, **variables})
 
 
 def ends_alone(*command):
@@ -57,8 +57,8 @@ class Programs(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
         return output
 
-    def ends_well(self, ranks, program, *words):
-        result = run(BUILD / "bin/weft-run", "-n", ranks, program, *words)
+    def ends_well(self, ranks, program, *words, **variables):
+        result = run(BUILD / "bin/weft-run", "-n", ranks, program, *words, **variables)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         return sorted(result.stdout.splitlines())
 
@@ -73,6 +73,26 @@ class Programs(unittest.TestCase):
     def test_messages_go_around(self):
         for ranks in (1, 2, 5):
             self.ends_well(ranks, self.made("ring"))
+
+    def test_threads_use_communicators_of_several_vcis(self):
+        for vcis, ranks, line in (("1", 2, "world 0, dups 0 0 0 0; named 0, asked 0"),
+                                  ("4", 1, "world 0, dups 0 1 2 3; named 1, asked 2"),
+                                  ("4", 4, "world 0, dups 0 1 2 3; named 1, asked 2"),
+                                  ("3", 2, "world 0, dups 2 0 1 2; named 1, asked 2")):
+            for progress in ("1", "0"):
+                with self.subTest(vcis=vcis, ranks=ranks, progress=progress):
+                    self.assertEqual(self.ends_well(ranks, self.made("vcis"), WEFT_MPI_VCIS=vcis,
+                                                    WEFT_MPI_GLOBAL_PROGRESS=progress), [line] * ranks)
+        self.ends_well(2, self.made("vcis"), WEFT_MPI_VCIS="4", WEFT_TRANSPORT="sim:self,sim:shm", WEFT_SIM_SEED="7")
+
+    def test_settings_of_vcis_that_contradict_each_other_are_refused(self):
+        for variables, text in (
+                ({"WEFT_MPI_VCIS": "5", "WEFT_DEVICES_MAX": "4"}, "WEFT_MPI_VCIS=5 contradicts WEFT_DEVICES_MAX=4"),
+                ({"WEFT_MPI_GLOBAL_PROGRESS": "0", "WEFT_PROGRESS_POLICY": "all"},
+                 "WEFT_MPI_GLOBAL_PROGRESS=0 contradicts WEFT_PROGRESS_POLICY=all")):
+            result = run(self.made("vcis"), **variables)
+            self.assertEqual((result.returncode, result.stdout), (16, ""))
+            self.assertRegex(result.stderr, rf"\AMPI_Init_thread: MPI_ERR_OTHER: [^\n]*{text}[^\n]*\n\Z")
 
     def test_time_does_not_go_back(self):
         for threads in ("one", "threads"):

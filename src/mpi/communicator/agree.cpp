@@ -14,7 +14,9 @@ namespace {
 
 struct combined {
   agreement operator()(const agreement& a, const agreement& b) const noexcept {
-    return {.context = std::max(a.context, b.context), .matching = common_kind(a.matching, b.matching)};
+    return {.context = std::max(a.context, b.context),
+            .matching = common_kind(a.matching, b.matching),
+            .vci = std::max(a.vci, b.vci)};
   }
 };
 

@@ -18,6 +18,7 @@ struct rank_state;
 struct agreement {
   std::uint32_t context = no_context;
   matching_kind matching = matching_kind::in_order;
+  std::uint32_t vci = 0;  // the number of the one that the first member wants, plus one; 0: none
 };
 
 /// The proposal of this member: the first member of `comm` adds an id.

@@ -19,7 +19,9 @@ namespace {
 
 // Null: no hints, at all members. Each member has an info of its own, so all have to be asked.
 agreement proposal_of(rank_state& rank, const communicator& comm, const communicator_hints* hints) {
-  return proposal(rank, comm, hints != nullptr ? hints->matching() : matching_kind::in_order);
+  agreement out = proposal(rank, comm, hints != nullptr ? hints->matching() : matching_kind::in_order);
+  if (hints != nullptr && comm.rank == 0 && hints->vci <= rank.vcis.count()) out.vci = hints->vci;
+  return out;
 }
 
 collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
@@ -28,7 +30,8 @@ collective agreeing(agreement& mine, const communicator_hints* hints) noexcept {
 
 communicator& make_copy(rank_state& rank, communicator& comm, const agreement& all, const communicator_hints* hints,
                         communicator_memory memory) {
-  const agreed_communicator agreed{.context = all.context, .local = comm.local, .matching = all.matching};
+  agreed_communicator agreed{.context = all.context, .local = comm.local, .matching = all.matching};
+  if (all.vci != 0) agreed.vci = all.vci - 1;
   communicator& out = make_communicator(rank, comm, agreed, std::move(memory));
   out.topology = comm.topology;
   if (hints != nullptr) out.hints.set(*hints);
@@ -139,6 +142,10 @@ int set_hints(communicator& comm, const info* given) noexcept {
   });
 }
 
-int get_hints(const communicator& comm, MPI_Info* made) noexcept { return report_hints(comm.hints.get(), made); }
+int get_hints(const communicator& comm, MPI_Info* made) noexcept {
+  communicator_hints hints = comm.hints.get();
+  hints.vci = static_cast<std::uint8_t>(comm.route.vci + 1);
+  return report_hints(hints, made);
+}
 
 }  // namespace weft::mpi

@@ -37,8 +37,9 @@ error_handler_slot* find_pending(MPI_Comm handle) noexcept {
   return found->kind == object_kind::pending_communicator ? found->handler : nullptr;
 }
 
-std::unique_ptr<communicator> communicator_memory::make(weft::runtime& runtime, communicator_parts parts) {
-  std::unique_ptr<communicator> out{::new (memory_.get()) communicator{runtime, std::move(parts)}};
+std::unique_ptr<communicator> communicator_memory::make(weft::runtime& runtime, vci& interface,
+                                                        communicator_parts parts) {
+  std::unique_ptr<communicator> out{::new (memory_.get()) communicator{runtime, interface, std::move(parts)}};
   static_cast<void>(memory_.release());
   return out;
 }
@@ -47,14 +48,16 @@ communicator& make_communicator(rank_state& rank, communicator& parent, agreed_c
                                 communicator_memory memory) {
   if (agreed.context == no_context)
     throw error{errc::invalid_state, "the first member has been that of so many communicators that no id is left"};
-  const group_options options{.device = &parent.members.device(), .name = agreed.context};
+  vci& interface = rank.vcis.find(agreed.context, agreed.vci);
+  const group_options options{.device = &interface.device, .name = agreed.context};
   weft::group members = agreed.local == parent.local
                             ? parent.members.dup(options)
                             : make_group(rank.runtime, agreed.local->world_ranks(), 0, options);
-  std::unique_ptr<communicator> made = memory.make(rank.runtime, {.context = agreed.context,
-                                                                  .members = std::move(members),
-                                                                  .local = std::move(agreed.local),
-                                                                  .matching = agreed.matching});
+  std::unique_ptr<communicator> made = memory.make(rank.runtime, interface,
+                                                   {.context = agreed.context,
+                                                    .members = std::move(members),
+                                                    .local = std::move(agreed.local),
+                                                    .matching = agreed.matching});
   const MPI_Errhandler inherited = parent.error_handler.acquire();
   made->error_handler.set(inherited);
   release_error_handler(inherited);

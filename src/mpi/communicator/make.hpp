@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "mpi.h"
 #include "mpi/objects/communicator.hpp"
@@ -17,6 +18,7 @@ struct agreed_communicator {
   std::uint32_t context;
   shared_group local;
   matching_kind matching = matching_kind::in_order;
+  std::optional<std::uint32_t> vci{};  // the number that the program wants
 };
 
 /// Memory for a communicator: its handle is known before it is made.
@@ -28,7 +30,7 @@ class communicator_memory {
   /// Lets `find_pending` find the error handler that it is going to have.
   void set_pending(error_handler_slot& handler) noexcept;
   /// Makes it here, once. **Errors**: of the engine and the group.
-  [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& runtime, communicator_parts parts);
+  [[nodiscard]] std::unique_ptr<communicator> make(weft::runtime& runtime, vci& interface, communicator_parts parts);
 
  private:
   struct releaser {

@@ -10,7 +10,7 @@
 
 #include "mpi/error/error.hpp"
 #include "mpi/message/describe.hpp"
-#include "mpi/rank/rank_state.hpp"
+#include "mpi/rank/progress.hpp"
 #include "weft/detail/report_names.hpp"
 #include "weft/device.hpp"
 #include "weft/runtime.hpp"
@@ -63,6 +63,7 @@ class last_operations {
       std::chrono::milliseconds time = time_min;
       const weft::detail::wait_name listed{"MPI_Finalize"};
       while (!rank_.runtime.barrier({.timeout = time})) {
+        if (!rank_.vcis.have_global_progress()) rank_.vcis.progress();
         const bool has_dropped = drop_messages();
         time = has_dropped ? time_min : std::min(2 * time, time_max);
       }
@@ -72,13 +73,13 @@ class last_operations {
 
   void end_all() {
     rank_.messages.clear();
-    rank_.pending.receives.cancel_all();
-    rank_.requests.cancel_receives(rank_.device);
+    rank_.vcis.cancel_receives();
+    rank_.requests.cancel_receives();
     for (communicator* const each : communicators_) each->members.abandon();
     rank_.requests.abandon_persistent();
-    weft::detail::wait_as("MPI_Finalize", rank_.device, rank_.signals, [&] {
+    wait_on_all(rank_, "MPI_Finalize", rank_.device, [&] {
       drop_messages();
-      return rank_.pending.sends.is_empty() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
+      return !rank_.vcis.have_sends() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
     });
   }
 

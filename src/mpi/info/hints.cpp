@@ -2,7 +2,12 @@
 #include "mpi/info/hints.hpp"
 
 #include <array>
+#include <charconv>
+#include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "mpi/error/error.hpp"
@@ -25,6 +30,8 @@ constexpr std::array known_hints{
     known_hint{"weft_assert_any_source_by_tag", &communicator_hints::any_source_by_tag},
 };
 
+constexpr const char* vci_key = "weft_vci";
+
 }  // namespace
 
 communicator_hints read_hints(const info* from, communicator_hints before) {
@@ -34,6 +41,14 @@ communicator_hints read_hints(const info* from, communicator_hints before) {
     if (found == "true") before.*each.value = true;
     if (found == "false") before.*each.value = false;
   }
+  if (const std::optional<std::string> found = from->find(vci_key)) {
+    std::uint8_t number = 0;
+    const char* const end = found->data() + found->size();
+    const auto [rest, problem] = std::from_chars(found->data(), end, number);
+    constexpr std::uint8_t number_max = std::numeric_limits<std::uint8_t>::max() - 1;
+    if (problem == std::errc{} && rest == end && number <= number_max)
+      before.vci = static_cast<std::uint8_t>(number + 1);
+  }
   return before;
 }
 
@@ -41,6 +56,7 @@ int report_hints(const communicator_hints& hints, MPI_Info* made) noexcept {
   return guarded([&] {
     auto out = std::make_unique<info>();
     for (const known_hint& each : known_hints) out->set(each.key, hints.*each.value ? "true" : "false");
+    if (hints.vci != 0) out->set(vci_key, std::to_string(hints.vci - 1));
     *made = new_handle(std::move(out));
     return MPI_SUCCESS;
   });

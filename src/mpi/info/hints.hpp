@@ -30,6 +30,7 @@ struct alignas(8) communicator_hints {
   bool exact_length = false;      ///< a message is as long as its receive buffer
   bool strict_persistent_collective_ordering = false;  ///< members start persistent collectives in one order
   bool any_source_by_tag = false;                      ///< receives have MPI_ANY_SOURCE, and name the tag
+  std::uint8_t vci = 0;                                ///< `weft_vci`, the number of a VCI, plus one; 0: none is named
 
   /// The kind that these assertions allow. MPI's own count before Weft's where they contradict each other.
   [[nodiscard]] matching_kind matching() const noexcept {
@@ -69,7 +70,7 @@ class kept_hints {
   std::atomic<communicator_hints> value_{};
 };
 
-/// `before` with the hints of an info object, which may be null: values but "true" and "false" change nothing.
+/// `before` with the hints of an info object, which may be null: values that a hint does not have change nothing.
 /// **Errors**: std::bad_alloc.
 [[nodiscard]] communicator_hints read_hints(const info* from, communicator_hints before = {});
 /// A new info object with these hints alone, all of them.

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "mpi/error/error.hpp"
-#include "mpi/rank/rank_state.hpp"
-#include "weft/detail/report_names.hpp"
+#include "mpi/rank/progress.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -56,14 +55,13 @@ int fail_no_buffer() noexcept { return fail(MPI_ERR_BUFFER, "no buffer is attach
 // Progress may end messages that are in the buffer.
 std::optional<buffered_room> reserve(rank_state& rank, bsend_buffer& buffer, std::size_t bytes) {
   std::optional<buffered_room> out = buffer.try_reserve(bytes);
-  while (!out && rank.device.progress()) out = buffer.try_reserve(bytes);
+  while (!out && progress_on_all(rank, rank.device)) out = buffer.try_reserve(bytes);
   return out;
 }
 
 void wait_until_empty(rank_state& rank, const bsend_buffer& buffer) {
   if (buffer.is_empty()) return;
-  weft::detail::wait_as("MPI_Buffer_detach or MPI_Buffer_flush", rank.device, rank.signals,
-                        [&] { return buffer.is_empty(); });
+  wait_on_all(rank, "MPI_Buffer_detach or MPI_Buffer_flush", rank.device, [&] { return buffer.is_empty(); });
 }
 
 template <class Bytes>

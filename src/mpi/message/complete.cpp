@@ -58,7 +58,7 @@ int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* st
 void wait_longer(rank_state& rank, request& req, const char* function, bool has_handle) {
   if (wait_as_fiber(rank, req, function)) return;
   const bool is_known = has_handle || req.operation == request_operation::send;
-  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req}, rank.device, rank.signals,
+  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req}, device_of(rank, req), rank.signals,
                         [&req] { return req.is_done(); });
 }
 
@@ -80,7 +80,7 @@ int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) n
   }
   request* const req = find_request(*handle);
   if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
-  const bool has_moved = !req->is_done() && rank.device.progress();
+  const bool has_moved = !req->is_done() && device_of(rank, *req).progress();
   const bool is_done = req->is_done();
   *flag = is_done ? 1 : 0;
   end_test(rank, is_done, has_moved);

@@ -10,9 +10,8 @@
 #include "mpi/message/describe.hpp"
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
-#include "mpi/rank/rank_state.hpp"
+#include "mpi/rank/progress.hpp"
 #include "weft/detail/fiber_words.hpp"
-#include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -95,10 +94,10 @@ class failure_watch {
 // Waits until `req` is done, or until one of all requests has failed.
 void wait_for_first(rank_state& rank, const request& req, failure_watch& watch, std::span<const MPI_Request> all) {
   if (watch.has_failed()) return;
-  rank.device.progress();
+  weft::device& device = device_of(rank, req);
+  progress_on_all(rank, device);
   if (!req.is_done() && wait_as_fiber(rank, all, false, "MPI_Waitall")) return;
-  weft::detail::wait_as({"MPI_Waitall", &describe_wait, &req}, rank.device, rank.signals,
-                        [&] { return req.is_done() || watch.has_failed(); });
+  wait_on_all(rank, {"MPI_Waitall", &describe_wait, &req}, device, [&] { return req.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
@@ -113,12 +112,18 @@ std::optional<int> first_done(const MPI_Request* all, int count, bool& has_activ
   return {};
 }
 
+// The device of the first active request, which is not done.
+weft::device& first_device(rank_state& rank, const MPI_Request* all, int count) noexcept {
+  const MPI_Request* const found = std::find_if(all, all + count, [](MPI_Request each) { return !is_done(each); });
+  return found != all + count ? device_of(rank, *find_request(*found)) : rank.device;
+}
+
 // Tests for a first request that is done, and makes progress if need be.
 std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int count, bool& has_active) noexcept {
   std::optional<int> found = first_done(all, count, has_active);
   bool has_moved = false;
   if (!found && has_active) {
-    has_moved = rank.device.progress();
+    has_moved = progress_on_all(rank, first_device(rank, all, count));
     found = first_done(all, count, has_active);
   }
   end_test(rank, found || !has_active, has_moved);
@@ -130,11 +135,12 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   bool has_active = false;
   std::optional<int> found = first_done(all, count, has_active);
   if (found || !has_active) return found;
-  rank.device.progress();
+  weft::device& device = first_device(rank, all, count);
+  progress_on_all(rank, device);
   const bool has_waited = wait_as_fiber(rank, {all, static_cast<std::size_t>(count)}, true, function);
   if (has_waited) found = first_done(all, count, has_active);
   if (found) return found;
-  weft::detail::wait_as(function, rank.device, rank.signals, [&] {
+  wait_on_all(rank, function, device, [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
   });
@@ -147,7 +153,7 @@ bool test_all_done(rank_state& rank, const MPI_Request* all, int count) noexcept
   const MPI_Request* open = std::find_if(all, all + count, is_open);
   bool has_moved = false;
   if (open != all + count) {
-    has_moved = rank.device.progress();
+    has_moved = progress_on_all(rank, device_of(rank, *find_request(*open)));
     open = std::find_if(open, all + count, is_open);
   }
   const bool are_done = open == all + count;

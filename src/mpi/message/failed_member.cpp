@@ -15,9 +15,9 @@ namespace weft::mpi {
 namespace {
 
 // Whether this rank knows that the rank of a member has ended in the middle, or that it reaches it no more.
-bool is_cut_off(rank_state& rank, communicator& comm, std::uint32_t member) {
+bool is_cut_off(communicator& comm, std::uint32_t member) {
   try {
-    static_cast<void>(rank.device.flush(comm.world_rank(static_cast<int>(member)), {.timeout = {}}));
+    static_cast<void>(comm.route.device.flush(comm.world_rank(static_cast<int>(member)), {.timeout = {}}));
     return false;
   } catch (const weft::error& refused) {
     return refused.code() == errc::peer_failed || refused.code() == errc::transport_failed;
@@ -29,13 +29,13 @@ bool is_cut_off(rank_state& rank, communicator& comm, std::uint32_t member) {
 bool has_left(rank_state& rank, communicator& comm, std::uint32_t member) {
   constexpr std::uint64_t tag_of_none = std::uint64_t{1} << 62;  // MPI's are ints
   request req{request_operation::receive, comm};
-  const accepted_status posted = rank.device.until_accepted([&] {
-    return rank.device.post_recv(comm.world_rank(static_cast<int>(member)), buffer_ref{}, rank.signals,
-                                 {.tag = tag_of_none, .engine = comm.engine, .context = &req});
+  const accepted_status posted = comm.route.device.until_accepted([&] {
+    return comm.route.device.post_recv(comm.world_rank(static_cast<int>(member)), buffer_ref{}, rank.signals,
+                                       {.tag = tag_of_none, .engine = comm.engine, .context = &req});
   });
   while (!req.is_done()) {
-    static_cast<void>(rank.device.cancel(posted.ticket()));
-    rank.device.progress();
+    static_cast<void>(comm.route.device.cancel(posted.ticket()));
+    comm.route.device.progress();
   }
   return !req.result.is_cancelled;
 }
@@ -55,10 +55,10 @@ constexpr std::chrono::milliseconds notice_time{200};
 std::optional<std::uint32_t> find_ended(rank_state& rank, communicator& comm) {
   std::optional<std::uint32_t> found;
   const auto has_found = [&] {
-    found = find_other(comm, [&](std::uint32_t member) { return is_cut_off(rank, comm, member); });
+    found = find_other(comm, [&](std::uint32_t member) { return is_cut_off(comm, member); });
     return found.has_value();
   };
-  if (rank.device.wait(rank.signals, has_found, {.timeout = notice_time})) return found;
+  if (comm.route.device.wait(rank.signals, has_found, {.timeout = notice_time})) return found;
   return find_other(comm, [&](std::uint32_t member) { return has_left(rank, comm, member); });
 }
 

@@ -65,7 +65,7 @@ struct short_send {
     return {};
   const auto peer = static_cast<std::uint32_t>(to.peer);
   if (peer >= comm_object->size || static_cast<std::uint64_t>(count) > short_bytes_max ||
-      !rank.pending.sends.is_empty()) [[unlikely]]
+      !comm_object->route.pending.sends.is_empty()) [[unlikely]]
     return {};
   const auto bytes = static_cast<std::size_t>(type_object->size() * count);
   if (bytes > short_bytes_max) [[unlikely]]  // the product of dense elements, so few of them, fits
@@ -105,7 +105,7 @@ struct dense_receive {
     return not_fast;
   try {
     request req{request_operation::send, *message.comm};
-    const weft::status answer = rank.device.post_send(
+    const weft::status answer = message.comm->route.device.post_send(
         message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = &req});
     if (answer.is_done()) [[likely]]
@@ -130,7 +130,7 @@ struct dense_receive {
   if (req == nullptr) [[unlikely]]
     return not_fast;
   try {
-    const weft::status answer = rank.device.post_send(
+    const weft::status answer = message.comm->route.device.post_send(
         message.peer, const_buffer_ref{buffer, message.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(to.tag), .engine = message.comm->engine, .context = req});
     if (answer.is_done()) [[likely]] {
@@ -164,7 +164,7 @@ struct dense_receive {
     return not_fast;
   req->wanted = from;
   try {
-    const weft::status answer = rank.device.post_recv(
+    const weft::status answer = receive.comm->route.device.post_recv(
         receive.peer, buffer_ref{buffer, receive.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(from.tag), .engine = receive.comm->engine, .context = req});
     if (answer.is_posted()) [[likely]] {
@@ -188,7 +188,7 @@ struct dense_receive {
     return not_fast;
   try {
     request req{request_operation::receive, *receive.comm};
-    const weft::status answer = rank.device.post_recv(
+    const weft::status answer = receive.comm->route.device.post_recv(
         receive.peer, buffer_ref{buffer, receive.bytes}, rank.signals,
         {.tag = static_cast<std::uint64_t>(from.tag), .engine = receive.comm->engine, .context = &req});
     if (answer.is_retry()) [[unlikely]]

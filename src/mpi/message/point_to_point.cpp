@@ -27,7 +27,7 @@ int send(rank_state& rank, communicator& comm, const typed_bytes& from, envelope
 
 int end_send(rank_state& rank, request& req, const described_send& send, status answer) {
   req.send = send;
-  if (answer.is_retry()) rank.pending.sends.add(req, true);
+  if (answer.is_retry()) req.comm().route.pending.sends.add(req, true);
   wait_for(rank, req, name_of_send(send.complete_at));
   return req.result.error;
 }

@@ -23,23 +23,25 @@ inline described_send described(const communicator& comm, const_buffer_ref bytes
 /// Posts a send as its request describes it, or adds it to the pending sends. Returns whether it is complete; then
 /// the request is not done yet. **Errors**: those of the post; `std::bad_alloc`.
 inline bool post_or_keep(rank_state& rank, request& req) {
-  if (!rank.pending.sends.is_empty() && rank.pending.sends.add(req, false)) return false;
-  const status answer = post_send(rank.device, rank.signals, req);
-  if (answer.is_retry()) rank.pending.sends.add(req, true);
+  const communicator& comm = req.comm();
+  if (!comm.route.pending.sends.is_empty() && comm.route.pending.sends.add(req, false)) return false;
+  const status answer = post_send(comm.route.device, rank.signals, req);
+  if (answer.is_retry()) comm.route.pending.sends.add(req, true);
   return answer.is_done();
 }
 
 /// Posts a receive, and notes its ticket; or adds it to the pending receives. **Errors**: those of the post;
 /// `std::bad_alloc`.
 inline void post_receive(rank_state& rank, request& req, buffer_ref into, envelope from) {
-  if (req.comm().receive_peers() != 0) [[likely]] {
-    const status answer = try_post_receive(rank.device, rank.signals, req, into, from);
+  const communicator& comm = req.comm();
+  if (comm.receive_peers() != 0) [[likely]] {
+    const status answer = try_post_receive(comm.route.device, rank.signals, req, into, from);
     if (!answer.is_retry()) [[likely]] {
       req.ticket = answer.ticket();
       return;
     }
   }
-  rank.pending.receives.post_or_keep(req, into, from);
+  comm.route.pending.receives.post_or_keep(req, into, from);
 }
 
 /// A layout refers to its datatype, whose handle may be freed before the operation is complete.

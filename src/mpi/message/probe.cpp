@@ -31,21 +31,22 @@ outcome outcome_of_found(const communicator& comm, std::uint32_t source, std::ui
 }
 
 // Whether the message may be an older receive's that is not posted yet.
-bool is_of_pending_receive(rank_state& rank, const communicator& comm, envelope from) noexcept {
-  return comm.receive_peers() == 0 && rank.pending.receives.could_take(comm, from);
+bool is_of_pending_receive(const communicator& comm, envelope from) noexcept {
+  return comm.receive_peers() == 0 && comm.route.pending.receives.could_take(comm, from);
 }
 
 // Finds a message and leaves it; or matches one, and makes a handle of it. `is_busy`: it could not look.
-bool peek(rank_state& rank, communicator& comm, envelope from, MPI_Status* status, bool& is_busy) {
-  if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
+bool peek(communicator& comm, envelope from, MPI_Status* status, bool& is_busy) {
+  if (is_of_pending_receive(comm, from)) return !(is_busy = true);
   const std::optional<message_envelope> found =
-      rank.device.peek(comm.peer_of(from.peer), options_of(comm, from, is_busy));
+      comm.route.device.peek(comm.peer_of(from.peer), options_of(comm, from, is_busy));
   if (found) write_status(status, outcome_of_found(comm, found->source, found->tag, found->bytes));
   return found.has_value();
 }
 bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status, bool& is_busy) {
-  if (is_of_pending_receive(rank, comm, from)) return !(is_busy = true);
-  std::optional<matched_message> found = rank.device.probe(comm.peer_of(from.peer), options_of(comm, from, is_busy));
+  if (is_of_pending_receive(comm, from)) return !(is_busy = true);
+  std::optional<matched_message> found =
+      comm.route.device.probe(comm.peer_of(from.peer), options_of(comm, from, is_busy));
   if (!found) return false;
   write_status(status, outcome_of_found(comm, found->source(), found->tag(), found->bytes()));
   *handle = handle_of(rank.messages.add(comm, std::move(*found)));
@@ -56,24 +57,24 @@ bool take(rank_state& rank, communicator& comm, envelope from, MPI_Message* hand
 // completion object is signalled for it, so no fiber is suspended until one is. A look that another thread, or a
 // pending receive, has kept from looking ends the wait, as the thread would sleep after it.
 template <class Look>
-void wait_until(rank_state& rank, const char* function, Look&& look) {
+void wait_until(const communicator& comm, const char* function, Look&& look) {
   for (;;) {
     bool is_found = false, is_busy = false;
-    weft::detail::wait_as(function, rank.device, std::span<const completion* const>{}, [&] {
+    weft::detail::wait_as(function, comm.route.device, std::span<const completion* const>{}, [&] {
       is_found = look(is_busy);
       return is_found || is_busy;
     });
     if (is_found) return;
-    if (!rank.device.progress()) std::this_thread::yield();
+    if (!comm.route.device.progress()) std::this_thread::yield();
   }
 }
 
 // Two looks, with progress between them.
 template <class Look>
-int test_by(rank_state& rank, Look&& look) {
+int test_by(rank_state& rank, const communicator& comm, Look&& look) {
   bool is_busy = false;
   bool is_found = look(is_busy);
-  const bool has_moved = !is_found && rank.device.progress();
+  const bool has_moved = !is_found && comm.route.device.progress();
   if (!is_found) is_found = look(is_busy);
   end_test(rank, is_found, has_moved);
   return is_found ? 1 : 0;
@@ -89,7 +90,7 @@ int fail_no_message() noexcept { return fail(MPI_ERR_REQUEST, "it is no message 
 void post_matched(rank_state& rank, message& message, const buffer_ref& into, request& req) {
   const weft::status answer = message.matched.receive(into, rank.signals, {.context = &req});
   if (answer.is_retry()) [[unlikely]]
-    rank.pending.receives.keep(req, into, message.matched);
+    message.comm.route.pending.receives.keep(req, into, message.matched);
 }
 
 void end_message(rank_state& rank, message& message, MPI_Message* handle) noexcept {
@@ -103,15 +104,15 @@ int try_probe(rank_state& rank, communicator& comm, envelope from, int* flag, MP
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    *flag = test_by(rank, [&](bool& is_busy) { return peek(rank, comm, from, status, is_busy); });
+    *flag = test_by(rank, comm, [&](bool& is_busy) { return peek(comm, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
 
-int probe(rank_state& rank, communicator& comm, envelope from, MPI_Status* status) noexcept {
+int probe(rank_state& /*rank*/, communicator& comm, envelope from, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return write_no_process(status);
-    wait_until(rank, "MPI_Probe", [&](bool& is_busy) { return peek(rank, comm, from, status, is_busy); });
+    wait_until(comm, "MPI_Probe", [&](bool& is_busy) { return peek(comm, from, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -121,7 +122,7 @@ int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MP
   return guarded([&] {
     *flag = 1;
     if (from.peer == MPI_PROC_NULL) return write_no_message(handle, status);
-    *flag = test_by(rank, [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
+    *flag = test_by(rank, comm, [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }
@@ -129,7 +130,7 @@ int try_match(rank_state& rank, communicator& comm, envelope from, int* flag, MP
 int match(rank_state& rank, communicator& comm, envelope from, MPI_Message* handle, MPI_Status* status) noexcept {
   return guarded([&] {
     if (from.peer == MPI_PROC_NULL) return write_no_message(handle, status);
-    wait_until(rank, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
+    wait_until(comm, "MPI_Mprobe", [&](bool& is_busy) { return take(rank, comm, from, handle, status, is_busy); });
     return MPI_SUCCESS;
   });
 }

@@ -8,13 +8,15 @@
 namespace weft::mpi {
 namespace {
 
-int cancel_receive(rank_state& rank, const request& req) noexcept {
-  if (!rank.pending.receives.is_empty() && rank.pending.receives.cancel(req)) return MPI_SUCCESS;
+int cancel_receive(const request& req) noexcept {
+  if (req.owner == nullptr) return MPI_SUCCESS;  // of a message without a sender
+  communicator& comm = req.comm();
+  if (!comm.route.pending.receives.is_empty() && comm.route.pending.receives.cancel(req)) return MPI_SUCCESS;
   // Inside a callback it gives up, as only progress may post a receive that was put off: then it is as it was.
   constexpr unsigned tries_in_callback = 1000;
-  for (unsigned tries = 0; !req.is_done() && rank.device.cancel(req.ticket) == cancel_result::busy; ++tries) {
+  for (unsigned tries = 0; !req.is_done() && comm.route.device.cancel(req.ticket) == cancel_result::busy; ++tries) {
     if (weft::detail::is_in_callback() && tries == tries_in_callback) break;
-    rank.device.progress();
+    comm.route.device.progress();
   }
   return MPI_SUCCESS;
 }
@@ -49,7 +51,7 @@ int free_request(rank_state& rank, MPI_Request* handle) noexcept {
 int cancel_request(rank_state& rank, MPI_Request* handle) noexcept {
   request* const req = find_request(*handle);
   if (req == nullptr || !req->is_active) return fail(MPI_ERR_REQUEST, "it is no active request");
-  if (req->operation == request_operation::receive) return cancel_receive(rank, *req);
+  if (req->operation == request_operation::receive) return cancel_receive(*req);
   return req->owned != nullptr ? req->owned->cancel(rank, *req) : MPI_SUCCESS;
 }
 

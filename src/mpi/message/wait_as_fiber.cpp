@@ -31,10 +31,11 @@ void yield_until(const auto& is_so) noexcept {
 
 // Waits for the requests that `visit` shows, one after the other, until it is answered false.
 template <class Visit>
-bool wait_as_fiber(rank_state& rank, bool until_first, const char* function, const Visit& visit) noexcept {
+bool wait_as_fiber(const rank_state& rank, bool until_first, const char* function, const Visit& visit) noexcept {
   if (fresh_slot() == weft::detail::never_awaited) return false;
   request_waiter me{until_first};
-  if (!me.event.can_suspend(rank.device)) return false;
+  // Without global progress a scheduler makes progress on the default device alone.
+  if (!rank.vcis.have_global_progress() || !me.event.can_suspend(rank.device)) return false;
   bool is_over = false;
   bool is_refused = false;
   visit([&](request& req) {

@@ -20,10 +20,11 @@ namespace weft::mpi {
 void wait_longer(rank_state& rank, request& req, const char* function, bool has_handle);
 
 /// Makes progress until it is done; sleeps where nothing happens for long. `function`: of MPI, which waits; of static
-/// storage. `has_handle`: a receive notes its envelope. **Errors**: `weft::error` inside a handler.
+/// storage. `has_handle`: a receive notes its envelope; else it has a communicator. **Errors**: `weft::error` inside a
+/// handler.
 inline void wait_for(rank_state& rank, request& req, const char* function, bool has_handle = false) {
   if (req.is_done()) return;
-  rank.device.progress();
+  (has_handle ? device_of(rank, req) : req.comm().route.device).progress();
   if (req.is_done()) [[likely]]
     return;
   wait_longer(rank, req, function, has_handle);

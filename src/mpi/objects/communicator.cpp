@@ -5,18 +5,22 @@
 #include <mutex>
 #include <utility>
 
+#include "mpi/objects/vci.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
 
-communicator::communicator(weft::runtime& runtime, communicator_parts parts)
+communicator::communicator(weft::runtime& runtime, mpi::vci& interface, communicator_parts parts)
     : error_owner{.kind = object_kind::communicator},
+      route{.device = interface.device,
+            .pending = interface.pending,
+            .vci = interface.number,
+            .receive_peers = parts.members.size()},
       engine{runtime, {.id = parts.context, .ordered = parts.matching == matching_kind::in_order}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},
       rank{members.rank()},
       size{members.size()},
-      receive_size{size},
       is_whole_job{local->counts_from_zero() && size == runtime.size()},
       name{std::move(parts.name)},
       hints{parts.matching} {}

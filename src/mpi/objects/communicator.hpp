@@ -17,10 +17,16 @@
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
 
+namespace weft {
+class device;
+}
+
 namespace weft::mpi {
 
 class cartesian;
 class bsend_buffer;
+struct pending_messages;
+struct vci;
 
 /// The parts of a communicator, on which its members agree before they make it.
 struct communicator_parts {
@@ -31,8 +37,18 @@ struct communicator_parts {
   std::string name{};  // the program's, or empty
 };
 
+/// Where the messages of a communicator are posted.
+struct message_route {
+  weft::device& device;
+  pending_messages& pending;  // what waits for room there
+  std::uint32_t vci;          // the number of the VCI that has both
+  // How many members the peer of a receive may be one of: 0 while receives of the communicator are pending.
+  std::atomic<std::uint32_t> receive_peers;
+  std::size_t pending_receive_count = 0;  // guarded by `pending.receives`
+};
+
 struct communicator : error_owner {
-  communicator(weft::runtime& runtime, communicator_parts parts);
+  communicator(weft::runtime& runtime, mpi::vci& interface, communicator_parts parts);
 
   /// The rank in the job of a member that there is. All members in the order of the job need no look-up.
   [[nodiscard]] std::uint32_t world_rank(int member) const noexcept {
@@ -48,7 +64,7 @@ struct communicator : error_owner {
   /// (objects/pending_receives.hpp).
   [[nodiscard]] std::uint32_t receive_peers() const noexcept {
     // [communicator.receive] acquire <- [pending_receives.open]: the posts of older receives.
-    return receive_size.load(std::memory_order_acquire);
+    return route.receive_peers.load(std::memory_order_acquire);
   }
 
   /// Whether receives name the tag and take any source.
@@ -63,6 +79,7 @@ struct communicator : error_owner {
     return is_by_tag() ? 0 : any_rank;
   }
 
+  message_route route;
   weft::matching_engine engine;
   weft::group members;
   shared_group local;
@@ -70,9 +87,7 @@ struct communicator : error_owner {
   std::shared_ptr<const cartesian> topology{};  // null: it has none
   std::uint32_t rank;
   std::uint32_t size;
-  std::atomic<std::uint32_t> receive_size;  // 0 where `pending_receives` has any of this communicator
-  std::size_t pending_receive_count = 0;    // guarded by `pending_receives`
-  bool is_whole_job;                        // its members are the ranks of the job, in their order
+  bool is_whole_job;  // its members are the ranks of the job, in their order
   std::string name;
   kept_hints hints;
   attribute_list<MPI_Comm> attributes;

@@ -96,9 +96,9 @@ void pending_receives::add(pending_receive& added) {
     const std::lock_guard locked{mutex_};
     *end_ = &added;
     end_ = &added.behind;
-    if (!added.matched && added.comm().pending_receive_count++ == 0) {
+    if (!added.matched && added.comm().route.pending_receive_count++ == 0) {
       // [locked] Other threads' receives have no order with this one.
-      added.comm().receive_size.store(0, std::memory_order_relaxed);
+      added.comm().route.receive_peers.store(0, std::memory_order_relaxed);
     }
     // [locked]
     count_.fetch_add(1, std::memory_order_relaxed);
@@ -114,9 +114,9 @@ void pending_receives::unlink(pending_receive*& link) noexcept {
   pending_receive& gone = *link;
   if (end_ == &gone.behind) end_ = &link;
   link = gone.behind;
-  if (!gone.matched && --gone.comm().pending_receive_count == 0) {
+  if (!gone.matched && --gone.comm().route.pending_receive_count == 0) {
     // [pending_receives.open] release -> [communicator.receive]: the posts of the receives that were kept.
-    gone.comm().receive_size.store(gone.comm().size, std::memory_order_release);
+    gone.comm().route.receive_peers.store(gone.comm().size, std::memory_order_release);
   }
   // [pending_receives.posted] release -> [pending_receives.empty]: tickets.
   count_.fetch_sub(1, std::memory_order_release);

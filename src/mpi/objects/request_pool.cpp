@@ -199,11 +199,11 @@ void request_pool::each_freed(const Visit& visit) noexcept {
   }
 }
 
-void request_pool::cancel_receives(weft::device& device) noexcept {
-  each_freed([&](const request& req) {
-    while (req.operation == request_operation::receive && !req.is_done() &&
-           device.cancel(req.ticket) == cancel_result::busy)
-      device.progress();
+void request_pool::cancel_receives() noexcept {
+  each_freed([](const request& req) {
+    if (req.operation != request_operation::receive || req.owner == nullptr) return;
+    weft::device& device = req.comm().route.device;
+    while (!req.is_done() && device.cancel(req.ticket) == cancel_result::busy) device.progress();
   });
 }
 

@@ -13,10 +13,6 @@
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_cache.hpp"
 
-namespace weft {
-class device;
-}
-
 namespace weft::mpi {
 
 /// A request of a pool. Those of several threads lie side by side, so each has cache lines of its own.
@@ -93,7 +89,7 @@ class request_pool {
     }
   }
   /// Cancels the receives of `release_when_done` that no message has matched.
-  void cancel_receives(weft::device& device) noexcept;
+  void cancel_receives() noexcept;
   /// Abandons the persistent collectives of `release_when_done` that are not done.
   void abandon_persistent() noexcept;
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "mpi/objects/vci.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
@@ -14,6 +15,7 @@ namespace weft::mpi {
 struct session {
   std::shared_ptr<weft::runtime> runtime;
   int thread_level;  // a value such as MPI_THREAD_SINGLE
+  vci_options vcis;
   std::thread::id main_thread = std::this_thread::get_id();
 };
 

@@ -52,9 +52,9 @@ rank_state::rank_state(mpi::session started)
       runtime{*session.runtime},
       device{runtime.default_device()},
       signals{runtime},
-      pending{{device, signals}, {device, signals}},
-      world{runtime, world_of(runtime)},
-      self{runtime, self_of(runtime)},
+      vcis{runtime, signals, session.vcis},
+      world{runtime, vcis.first(), world_of(runtime)},
+      self{runtime, vcis.first(), self_of(runtime)},
       communicators{runtime} {
   attributes.predefined = {.tag_max = INT_MAX,
                            .io = MPI_ANY_SOURCE,

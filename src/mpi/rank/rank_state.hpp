@@ -11,11 +11,11 @@
 #include "mpi/objects/communicator_registry.hpp"
 #include "mpi/objects/fortran_properties.hpp"
 #include "mpi/objects/message.hpp"
-#include "mpi/objects/pending_messages.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_pool.hpp"
 #include "mpi/objects/session.hpp"
 #include "mpi/objects/type_names.hpp"
+#include "mpi/objects/vci.hpp"
 #include "mpi/rank/environment_info.hpp"
 #include "mpi/rank/names_in_reports.hpp"
 #include "mpi/tool/tool_interface.hpp"
@@ -31,10 +31,10 @@ struct rank_state {
 
   mpi::session session;  // MPI_Init has started it
   weft::runtime& runtime;
-  weft::device& device;
+  weft::device& device;  // the default one
   request_signals signals;
   request_pool requests;
-  pending_messages pending;
+  vci_list vcis;
   type_names names_of_types;
   buffered_sends buffered;
   communicator world;
@@ -87,6 +87,11 @@ void be_thread_of(rank_slot* slot) noexcept;
   return find_other_communicator(rank, handle);
 }
 [[nodiscard]] MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept;
+
+/// The device on which progress ends an operation.
+[[nodiscard]] inline weft::device& device_of(rank_state& rank, const request& req) noexcept {
+  return req.owner != nullptr ? req.comm().route.device : rank.device;
+}
 
 /// The info object of a handle; null: MPI_INFO_NULL, or no info object. MPI_INFO_ENV is one of a rank.
 [[nodiscard]] info* find_info(rank_state* rank, MPI_Info handle) noexcept;
