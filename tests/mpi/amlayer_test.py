@@ -52,6 +52,13 @@ class Layer(unittest.TestCase):
             if lines[0]["form"] == "tag":
                 self.assertTrue(all(line["by_tag"] for line in lines))
 
+    def test_vcis_with_and_without_global_progress(self):
+        for progress in ("1", "0"):
+            for traffic in ("ping-pong", "flood"):
+                lines = self.lines(LAUNCHER, "-n", 2, PROGRAM, "--form", "vci", "--vcis", 2, "--traffic", traffic, "--threads", 4, "--bytes",
+                                   "8,4096", *FEW, WEFT_MPI_VCIS="2", WEFT_MPI_GLOBAL_PROGRESS=progress)
+                self.assertEqual([(line["vcis"], line["verdict"]) for line in lines], [(2, "right")] * 2)
+
     def test_pairs_of_ranks(self):
         lines = self.lines(LAUNCHER, "-n", 4, PROGRAM, "--form", "tag", "--threads", 2, "--bytes", "8,4096", *FEW, WEFT_CHECK="1")
         self.assertEqual([(line["ranks"], line["verdict"]) for line in lines], [(4, "right")] * 2)
