@@ -48,6 +48,7 @@ void set_mpi_library(communicator_description describe);
 struct mpi_settings {
   std::optional<std::uint32_t> vcis;  ///< WEFT_MPI_VCIS
   bool global_progress;               ///< WEFT_MPI_GLOBAL_PROGRESS
+  bool progress_thread;               ///< WEFT_MPI_PROGRESS_THREAD
   progress_policy policy;             ///< WEFT_PROGRESS_POLICY
   std::uint32_t devices_max;          ///< WEFT_DEVICES_MAX
   std::size_t core_count;             ///< cores that the calling thread may use

@@ -307,6 +307,8 @@ constexpr std::array table{
     choice<&s::mpi_global_progress>(
         "WEFT_MPI_GLOBAL_PROGRESS",
         check_names, "MPI: 0: a call makes progress on the devices of its own communicators alone, against MPI's rule"),
+    choice<&s::mpi_progress_thread>("WEFT_MPI_PROGRESS_THREAD", check_names,
+                                    "MPI: 1: a thread makes progress on each VCI while the program computes"),
     number<&s::launcher_pid>("WEFT_LAUNCHER_PID", "count", 1, count_max, "set by weft-run: its process id"),
     number<&s::run_terminal_columns>("WEFT_RUN_TERMINAL_COLUMNS", "count", 1, 1U << 16,
                                      "set by weft-run for rank 0: the width of the terminal its messages end on"),

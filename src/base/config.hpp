@@ -39,6 +39,7 @@ struct settings_of_process {
   std::string run_ask_word;
   std::optional<std::uint32_t> mpi_vcis;
   bool mpi_global_progress = true;
+  bool mpi_progress_thread = false;
   std::optional<std::uint32_t> test_ranks;
 
   /// Names in the environment that start with WEFT_ and are no settings, as a line about each.

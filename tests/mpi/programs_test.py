@@ -85,6 +85,14 @@ class Programs(unittest.TestCase):
                                                     WEFT_MPI_GLOBAL_PROGRESS=progress), [line] * ranks)
         self.ends_well(2, self.made("vcis"), WEFT_MPI_VCIS="4", WEFT_TRANSPORT="sim:self,sim:shm", WEFT_SIM_SEED="7")
 
+    def test_a_thread_makes_progress_while_the_program_computes(self):
+        for ranks, vcis in ((2, "1"), (3, "2")):
+            file = Path(self.folder.name) / f"sent-{ranks}"
+            self.assertEqual(self.ends_well(ranks, self.made("progress_thread"), file, WEFT_MPI_PROGRESS_THREAD="1", WEFT_MPI_VCIS=vcis),
+                             ["matched meanwhile"])
+        for program in ("vcis", "ring"):
+            self.ends_well(2, self.made(program), WEFT_MPI_PROGRESS_THREAD="1", WEFT_MPI_VCIS="3")
+
     def test_settings_of_vcis_that_contradict_each_other_are_refused(self):
         for variables, text in (
                 ({"WEFT_MPI_VCIS": "5", "WEFT_DEVICES_MAX": "4"}, "WEFT_MPI_VCIS=5 contradicts WEFT_DEVICES_MAX=4"),

@@ -24,6 +24,7 @@ mpi_settings read_mpi_settings() {
   }
   return {.vcis = all.mpi_vcis,
           .global_progress = all.mpi_global_progress,
+          .progress_thread = all.mpi_progress_thread,
           .policy = all.policy,
           .devices_max = all.devices_max,
           .core_count = base::cores_within(base::processors_of_this_thread()).size()};

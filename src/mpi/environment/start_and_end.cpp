@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "mpi/clock/time.hpp"
@@ -35,7 +36,9 @@ pid_t process_of_rank = 0;
 int start(rank_slot& slot, int level) {
   static_cast<void>(time_in_seconds());  // the clock begins, and knows the counter's rate by the end of MPI_Init
   weft::detail::set_mpi_library(describe);
-  slot.state = new rank_state{start_session(slot.given, level)};
+  auto made = std::make_unique<rank_state>(start_session(slot.given, level));
+  made->vcis.start_threads();
+  slot.state = made.release();
   if (&slot == &detail::process_slot) process_of_rank = ::getpid();
   return MPI_SUCCESS;
 }
@@ -69,6 +72,7 @@ int end_rank(rank_slot& slot) noexcept {
   // If a peer has died, all operations with it are complete, and nothing is left to wait for.
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
+  rank.vcis.stop_threads();
   delete std::exchange(slot.state, nullptr);
   return result;
 }

@@ -21,7 +21,7 @@ std::uint32_t usual_count(std::size_t core_count, std::uint32_t devices_max) noe
 
 vci_options choose_vcis(int thread_level) {
   const weft::detail::mpi_settings settings = weft::detail::read_mpi_settings();
-  vci_options out{.has_global_progress = settings.global_progress};
+  vci_options out{.has_global_progress = settings.global_progress, .have_threads = settings.progress_thread};
   if (thread_level != MPI_THREAD_MULTIPLE) return out;
   out.count = settings.vcis.value_or(usual_count(settings.core_count, settings.devices_max));
   if (out.count > 1 && settings.global_progress && settings.policy == progress_policy::local)
@@ -30,7 +30,7 @@ vci_options choose_vcis(int thread_level) {
 }
 
 vci_list::vci_list(weft::runtime& runtime, request_signals& signals, const vci_options& options)
-    : has_global_progress_{options.has_global_progress} {
+    : has_global_progress_{options.has_global_progress}, have_threads_{options.have_threads} {
   const auto add = [&](weft::device& device) {
     all_.push_back(std::unique_ptr<vci>{
         new vci{static_cast<std::uint32_t>(all_.size()), device, {{device, signals}, {device, signals}}}});
@@ -50,6 +50,11 @@ bool vci_list::progress() noexcept {
   bool has_moved = false;
   for (const auto& each : all_) has_moved |= each->device.progress();
   return has_moved;
+}
+
+void vci_list::start_threads() {
+  if (!have_threads_) return;
+  for (const auto& each : all_) threads_.push_back(std::make_unique<weft::progress_thread>(each->device));
 }
 
 bool vci_list::have_sends() const noexcept {

@@ -12,6 +12,7 @@
 #include "mpi/objects/request.hpp"
 #include "weft/device.hpp"
 #include "weft/progress_policy.hpp"
+#include "weft/progress_thread.hpp"
 
 namespace weft {
 class runtime;
@@ -33,6 +34,8 @@ struct vci_options {
   std::optional<progress_policy> policy{};
   /// A call makes progress on all of them; else on those of its own operations alone.
   bool has_global_progress = true;
+  /// A thread makes progress on each. Their devices are shared then, whatever the thread level.
+  bool have_threads = false;
 };
 /// By the settings. **Errors**: `configuration` if these contradict each other.
 [[nodiscard]] vci_options choose_vcis(int thread_level);
@@ -52,13 +55,18 @@ class vci_list {
 
   /// Makes progress on each. Returns whether one has moved something.
   bool progress() noexcept;
+  /// Starts the threads that make progress, if the options ask for them. **Errors**: `std::system_error`.
+  void start_threads();
+  void stop_threads() noexcept { threads_.clear(); }
   [[nodiscard]] bool have_sends() const noexcept;
   void cancel_receives() noexcept;
 
  private:
   std::vector<std::unique_ptr<weft::device>> made_;
   std::vector<std::unique_ptr<vci>> all_;
+  std::vector<std::unique_ptr<weft::progress_thread>> threads_;
   bool has_global_progress_;
+  bool have_threads_;
 };
 
 }  // namespace weft::mpi
