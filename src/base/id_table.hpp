@@ -81,10 +81,7 @@ class id_table {
   [[nodiscard]] presence state(std::uint32_t id) const noexcept { return look_up(id).state; }
 
   [[nodiscard]] id_entry look_up(std::uint32_t id) const noexcept {
-    // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
-    table* current = newest_.load(std::memory_order_acquire);
-    if (current == nullptr) return {presence::unknown, nullptr};
-    const id_entry found = search(*current, id);
+    const id_entry found = search_newest(id);
     if (found.state == presence::unknown) [[unlikely]]
       return look_up_slow(id);
     return found;
@@ -103,6 +100,9 @@ class id_table {
     if (object == nullptr) __builtin_unreachable();  // so that callers test only once
     return object;
   }
+
+  /// The object of `id`, in as many probes as that takes, without the lock; nullptr: call `look_up`.
+  [[nodiscard]] void* try_find_all(std::uint32_t id) const noexcept { return search_newest(id).object; }
 
   /// False: the id is present or was withdrawn. Throws std::bad_alloc.
   [[nodiscard]] bool insert(std::uint32_t id, void* object) {
@@ -208,6 +208,12 @@ class id_table {
       // [id_table.object] relaxed <- [id_table.fill]: written once, before the key.
       return {presence::present, seen.object.load(std::memory_order_relaxed)};
     }
+  }
+
+  id_entry search_newest(std::uint32_t id) const noexcept {
+    // [id_table.current] acquire <- [id_table.grow]: the entries were copied into it.
+    table* const current = newest_.load(std::memory_order_acquire);
+    return current != nullptr ? search(*current, id) : id_entry{presence::unknown, nullptr};
   }
 
   [[gnu::noinline]] id_entry look_up_slow(std::uint32_t id) const noexcept {

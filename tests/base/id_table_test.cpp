@@ -81,6 +81,20 @@ TEST(id_table, tells_unknown_present_and_withdrawn_apart_after_tombstones_have_l
   for (const std::uint32_t id : {3u, 8u, 10u, 0xfffffffdu}) EXPECT_EQ(table.state(id), presence::unknown) << id;
 }
 
+TEST(id_table, ids_that_collide_are_found_without_the_lock_by_all_probes_alone) {
+  id_table<> table;
+  int objects[3];
+  constexpr std::uint32_t ids[] = {7, 0x4000'0007, 0x6000'0007};
+  for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(table.insert(ids[i], &objects[i]));
+  EXPECT_EQ(table.try_find(ids[0]), &objects[0]);
+  EXPECT_EQ(table.try_find(ids[1]), nullptr);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(table.try_find_all(ids[i]), &objects[i]);
+  EXPECT_EQ(table.try_find_all(0x5000'0007), nullptr);
+  ASSERT_TRUE(table.withdraw(ids[1]));
+  EXPECT_EQ(table.try_find_all(ids[1]), nullptr);
+  EXPECT_EQ(table.try_find_all(ids[2]), &objects[2]);
+}
+
 TEST(id_table, stays_small_while_a_million_ids_come_and_go_one_after_the_other) {
   id_table<> table;
   int object = 0;

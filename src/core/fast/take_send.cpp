@@ -86,7 +86,10 @@ namespace {
                                                             const net::header& header,
                                                             matched_messages& released) noexcept {
   const auto policy = static_cast<match_policy>(policy_of(header.kind));
-  auto* const engine = static_cast<engine_state*>(dev.matching().engines().ids().try_find(header.id));
+  const auto& ids = dev.matching().engines().ids();
+  auto* engine = static_cast<engine_state*>(ids.try_find(header.id));
+  if (engine == nullptr) [[unlikely]]
+    engine = static_cast<engine_state*>(ids.try_find_all(header.id));
   if (engine == nullptr || (engine->kind != engine_kind::by_policy && policy != match_policy::rank_tag)) [[unlikely]]
     return nullptr;
   return take_receive(dev, *engine, make_match_key(header.id, policy, source, header.tag), header.sequence, released);
