@@ -29,6 +29,16 @@ TEST(mpi_context_ids, of_all_ranks_differ_and_leave_the_predefined_ones_out) {
   }
 }
 
+TEST(mpi_context_ids, of_neighbouring_ranks_begin_with_other_low_bits_as_do_the_predefined_ones) {
+  constexpr std::uint32_t low_bits = 63;  // the least table of engines has so many entries, and one
+  std::set<std::uint32_t> seen{context_of_world & low_bits, context_of_self & low_bits,
+                               context_of_agreements & low_bits};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    context_ids ids{rank, 3};
+    for (int count = 0; count < 10; ++count) EXPECT_TRUE(seen.insert(ids.take(one) & low_bits).second);
+  }
+}
+
 TEST(mpi_context_ids, are_given_again_only_if_nobody_has_used_them) {
   context_ids ids{2, 3};
   const std::uint32_t a = ids.take(one), b = ids.take(one), c = ids.take(one);

@@ -16,10 +16,14 @@ constexpr std::uint32_t first_block = 16, largest_block = 1U << 20;
 
 }  // namespace
 
-// Ranks have equal numbers of ids, powers of two.
+// Ranks have equal numbers of ids, powers of two. Weft finds an engine by the low bits of its id alone if no other one
+// has them (src/base/id_table.hpp). So a rank begins beside MPI's own ids, and beside those of most other ranks.
 context_ids::context_ids(std::uint32_t rank, std::uint32_t ranks) noexcept {
   const std::uint32_t own = ids / std::bit_ceil(ranks), first = first_context + rank * own;
-  unused_ = {rank == 0 ? first + own_ids : first, first + own};
+  const std::uint32_t lowest = rank == 0 ? first + own_ids : first;
+  const std::uint32_t begin = std::min(first + own_ids * (1 + rank % 3), first + own);
+  unused_ = {begin, first + own};
+  last_ = {lowest, begin};
 }
 
 std::uint32_t context_ids::take(context_stream stream) {
@@ -66,6 +70,7 @@ context_ids::block context_ids::take_block(std::uint32_t wanted) noexcept {
     left_.pop_back();
     return out;
   }
+  if (unused_.size() == 0) std::swap(unused_, last_);
   const std::uint32_t size = std::min({wanted, std::max(unused_.size() / 8, first_block), unused_.size()});
   const block out{unused_.next, unused_.next + size};
   unused_.next = out.end;

@@ -61,6 +61,7 @@ class context_ids {
 
   std::mutex mutex_;
   block unused_;             // ids that no stream has had
+  block last_;               // more of them, which are given last
   std::vector<block> left_;  // the rest of dropped streams' blocks, and released ids
   std::unordered_map<context_stream, stream_state> streams_;
   std::uint64_t uses_ = 0;
