@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One 8-byte message of MPI after another between two ranks, each with its MPI_COMM_WORLD: sent by MPI_Send and
-// received by MPI_Recv, then by MPI_Isend, MPI_Irecv and MPI_Wait; without threads, then with MPI_THREAD_MULTIPLE. One
-// thread acts as both ranks, so that each look finds the message: it is in the ring before the receive is posted. Run
-// under callgrind by scripts/instructions, which adds up what the functions below cost. Ranks have cores of their own:
+// received by MPI_Recv, then by MPI_Isend, MPI_Irecv and MPI_Wait; without threads, then with MPI_THREAD_MULTIPLE;
+// without threads also from any source and of any tag, and in a communicator of the ranks in another order. One thread
+// acts as both ranks, so that each look finds the message: it is in the ring before the receive is posted. Run under
+// callgrind by scripts/instructions, which adds up what the functions below cost. Ranks have cores of their own:
 // callgrind makes a yield so slow that a thread that shares its core believes that others ran, and yields at each
 // fourth test.
 #include <condition_variable>
@@ -24,8 +25,20 @@ constexpr std::uint64_t looks = 64;  // of the sender, uncounted
 constexpr int tested = 1000;
 constexpr int pending = 10'000;
 
-// Another one for each level, so that the compiler doesn't make one function of both levels' functions.
-constexpr int tag_of(int level) { return 7 + level; }
+// Beside levels of threads: receives from any source and of any tag; and a communicator of the ranks in another order.
+constexpr int open_receives = 1, other_order = 2;
+
+// Another one for each form, so that the compiler doesn't make one function of two forms' functions.
+constexpr int tag_of(int form) { return 7 + form; }
+constexpr int tag_received(int form) { return form == open_receives ? MPI_ANY_TAG : tag_of(form); }
+constexpr int source_of(int form) { return form == open_receives ? MPI_ANY_SOURCE : form == other_order ? 1 : 0; }
+constexpr int target_of(int form) { return form == other_order ? 0 : 1; }
+
+MPI_Comm in_other_order[2];
+template <int Form>
+MPI_Comm comm_of(int rank) {
+  return Form == other_order ? in_other_order[rank] : MPI_COMM_WORLD;
+}
 
 void expect(bool true_here, const char* problem) {
   if (true_here) return;
@@ -35,25 +48,26 @@ void expect(bool true_here, const char* problem) {
 
 }  // namespace
 
-// Found by these names in callgrind's output: each level has functions of its own.
-template <int Level>
+// Found by these names in callgrind's output: each form has functions of its own.
+template <int Form>
 [[gnu::noinline]] int counted_send(const std::uint64_t& word) {
-  return MPI_Send(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD);
+  return MPI_Send(&word, 1, MPI_UINT64_T, target_of(Form), tag_of(Form), comm_of<Form>(0));
 }
-template <int Level>
+template <int Form>
 [[gnu::noinline]] int counted_receive(std::uint64_t& into) {
-  return MPI_Recv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return MPI_Recv(&into, 1, MPI_UINT64_T, source_of(Form), tag_received(Form), comm_of<Form>(1), MPI_STATUS_IGNORE);
 }
-template <int Level>
+template <int Form>
 [[gnu::noinline]] bool counted_started_send(const std::uint64_t& word) {
   MPI_Request request = MPI_REQUEST_NULL;
-  return MPI_Isend(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
+  return MPI_Isend(&word, 1, MPI_UINT64_T, target_of(Form), tag_of(Form), comm_of<Form>(0), &request) == MPI_SUCCESS &&
          MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
-template <int Level>
+template <int Form>
 [[gnu::noinline]] bool counted_started_receive(std::uint64_t& into) {
   MPI_Request request = MPI_REQUEST_NULL;
-  return MPI_Irecv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
+  return MPI_Irecv(&into, 1, MPI_UINT64_T, source_of(Form), tag_received(Form), comm_of<Form>(1), &request) ==
+             MPI_SUCCESS &&
          MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 template <int Pending>
@@ -65,13 +79,15 @@ template <int Pending>
 namespace {
 
 // Not inlined here, so that the functions above are called from few functions alone.
-template <int Level>
+template <int Form>
 [[gnu::noinline]] void warm_send(const std::uint64_t& word) {
-  expect(MPI_Send(&word, 1, MPI_UINT64_T, 1, tag_of(Level), MPI_COMM_WORLD) == MPI_SUCCESS, "a send failed");
+  expect(MPI_Send(&word, 1, MPI_UINT64_T, target_of(Form), tag_of(Form), comm_of<Form>(0)) == MPI_SUCCESS,
+         "a send failed");
 }
-template <int Level>
+template <int Form>
 [[gnu::noinline]] void warm_receive(std::uint64_t& into) {
-  expect(MPI_Recv(&into, 1, MPI_UINT64_T, 0, tag_of(Level), MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+  expect(MPI_Recv(&into, 1, MPI_UINT64_T, source_of(Form), tag_received(Form), comm_of<Form>(1), MPI_STATUS_IGNORE) ==
+             MPI_SUCCESS,
          "a receive failed");
 }
 
@@ -86,29 +102,29 @@ weft::mpi::rank_slot* slots[2];
 
 void be_rank(int rank) { weft::mpi::be_thread_of(slots[rank]); }
 
-template <int Level>
+template <int Form>
 void exchange() {
   std::uint64_t into = 0;
   for (std::uint64_t i = 0; i < warm_up; ++i) {
     be_rank(0);
-    warm_send<Level>(i);
+    warm_send<Form>(i);
     warm_look();
     be_rank(1);
-    warm_receive<Level>(into);
+    warm_receive<Form>(into);
   }
   for (std::uint64_t i = 0; i < counted; ++i) {
     be_rank(0);
     if (i % looks == 0) warm_look();
-    expect(counted_send<Level>(i) == MPI_SUCCESS, "a send failed");
+    expect(counted_send<Form>(i) == MPI_SUCCESS, "a send failed");
     be_rank(1);
-    expect(counted_receive<Level>(into) == MPI_SUCCESS && into == i, "a message was not received");
+    expect(counted_receive<Form>(into) == MPI_SUCCESS && into == i, "a message was not received");
   }
   for (std::uint64_t i = 0; i < counted; ++i) {
     be_rank(0);
     if (i % looks == 0) warm_look();
-    expect(counted_started_send<Level>(i), "a send failed");
+    expect(counted_started_send<Form>(i), "a send failed");
     be_rank(1);
-    expect(counted_started_receive<Level>(into) && into == i, "a message was not received");
+    expect(counted_started_receive<Form>(into) && into == i, "a message was not received");
   }
 }
 
@@ -147,6 +163,7 @@ void run() {
     be_rank(rank);
     int provided = 0;
     expect(MPI_Init_thread(nullptr, nullptr, Level, &provided) == MPI_SUCCESS && provided == Level, "no such level");
+    expect(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &in_other_order[rank]) == MPI_SUCCESS, "no communicator");
     std::unique_lock locked{mutex};
     ++ready;
     changed.notify_all();
@@ -155,6 +172,8 @@ void run() {
     if (rank == 0) {
       exchange<Level>();
       if (Level == MPI_THREAD_SINGLE) {
+        exchange<open_receives>();
+        exchange<other_order>();
         test_one<0>();
         test_one<pending>();
       }

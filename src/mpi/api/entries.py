@@ -30,9 +30,9 @@ VALUE = """{returns} P{name}({prototype}) {{
 """
 # Of functions that may be called before MPI_Init and after MPI_Finalize.
 ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
-# Of functions that have a fast path: their general path is a function of its own, so that the fast one saves few registers.
+# Of functions that have a fast path: the paths that follow it are functions of their own, so that the fast one saves few registers.
 FAST = """
-{returns} P{name}({prototype}) {{
+{head}({prototype}) {{
   rank_state* const here = current_rank();
   if (here != nullptr{outside}) [[likely]] {{
     end_tests();
@@ -41,7 +41,7 @@ FAST = """
     if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;
     if (failure != not_fast) [[unlikely]] return raise(*here, find_communicator(*here, comm), failure, "{name}");
   }}
-  return any_{name}({arguments});
+  return {rest}({arguments});
 }}
 """
 # Of absent functions with a parameter that is their error handler.
@@ -97,6 +97,19 @@ def asserted(function):
     return "" if "throws" in function.lines else f"  static_assert(noexcept({function.lines['body']}));\n"
 
 
+def fast_paths(function, values):
+    """The entry point of a function that has a fast path, and before it its second one. Each calls the next one if it has done
+    nothing; the last is the general path."""
+    values = dict(values, arguments=", ".join(one.name for one in function.parameters),
+                  outside=" && !weft::detail::is_in_callback()" if waits(function) else "")
+    fast, second = function.lines["fast"], function.lines.get("second")
+    if not second:
+        return FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=f"any_{function.name}")
+    head = f"[[gnu::noinline]] static {function.returns} second_{function.name}"
+    return (FAST.format(**values, head=head, fast=second, rest=f"any_{function.name}") +
+            FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=f"second_{function.name}"))
+
+
 def body_of(function, objects, checks, raised):
     """Finds the objects of handles, checks arguments one after the other, then runs the body. `raised` is the call of the
     error handler."""
@@ -133,7 +146,7 @@ def definition(function, objects, checks):
     head = f"{name}({function.prototype}) {{\n"
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
-        tail = FAST.format(**values, fast=fast, outside=" && !weft::detail::is_in_callback()" if waits(function) else "", arguments=", ".join(one.name for one in function.parameters)) if fast else ""
+        tail = fast_paths(function, values) if fast else ""
         if not fast and ends_tests(function):
             head += "  end_tests();\n"
         return head + body_of(function, objects, checks, raised_by(function, objects, "failure")) + "}\n" + tail
