@@ -473,8 +473,8 @@ class device {
 
   /// Waits until `is_done()` is true. The calling thread calls it after each call of progress, and after a signal of
   /// `object` by any thread. If `options.mode` is `park`, the thread sleeps after `options.spins` polls that found
-  /// nothing, until a message comes or `object` is signalled. If the condition becomes true in another way, the thread
-  /// may notice up to 100 ms later.
+  /// nothing, until `object` is signalled, or a message wakes one of the threads of this device. If the condition
+  /// becomes true in another way, the thread may notice up to 100 ms later.
   ///
   /// **Blocking**: until then, or until a limit of `options`; makes progress on this device. **Threads**: as for
   /// posting; several threads may wait through a shared device, also for one object. **Returns**: whether it is done;

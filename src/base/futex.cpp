@@ -18,8 +18,15 @@ timespec time_of(clock::time_point until) noexcept {
   return {.tv_sec = since / 1'000'000'000, .tv_nsec = since % 1'000'000'000};
 }
 
-// 0 where it slept or need not sleep; -1 where the kernel won't wait for two words.
-long sleep_on_both(const awaited_word& first, const awaited_word& second, const timespec& until) noexcept {
+enum class sleep_end : std::uint8_t { woken, at_limit, refused };
+
+sleep_end end_of(long answer) noexcept {
+  if (answer >= 0 || errno == EAGAIN || errno == EINTR) return sleep_end::woken;
+  return errno == ETIMEDOUT ? sleep_end::at_limit : sleep_end::refused;
+}
+
+// `refused`: the kernel won't wait for two words.
+sleep_end sleep_on_both(const awaited_word& first, const awaited_word& second, const timespec& until) noexcept {
 #if defined(__NR_futex_waitv) && defined(FUTEX_32)
   std::array<futex_waitv, 2> words{};
   const std::array both{first, second};
@@ -28,27 +35,31 @@ long sleep_on_both(const awaited_word& first, const awaited_word& second, const 
     words[i].uaddr = reinterpret_cast<std::uintptr_t>(both[i].word);
     words[i].flags = FUTEX_32;  // not private: those who wake may be other processes
   }
-  const long got = ::syscall(__NR_futex_waitv, words.data(), words.size(), 0, &until, CLOCK_MONOTONIC);
-  return got < 0 && errno != EAGAIN && errno != ETIMEDOUT && errno != EINTR ? -1 : 0;
+  return end_of(::syscall(__NR_futex_waitv, words.data(), words.size(), 0, &until, CLOCK_MONOTONIC));
 #else
-  return -1;
+  return sleep_end::refused;
 #endif
 }
 
 }  // namespace
 
-void sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept {
+bool sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept {
   const timespec limit = time_of(until);
   if (second.word == nullptr) {
-    ::syscall(__NR_futex, first.word, FUTEX_WAIT_BITSET, first.expected, &limit, nullptr, FUTEX_BITSET_MATCH_ANY);
-  } else if (sleep_on_both(first, second, limit) != 0) {
+    return end_of(::syscall(__NR_futex, first.word, FUTEX_WAIT_BITSET, first.expected, &limit, nullptr,
+                            FUTEX_BITSET_MATCH_ANY)) == sleep_end::at_limit;
+  }
+  const sleep_end both = sleep_on_both(first, second, limit);
+  if (both == sleep_end::refused) {
     const timespec nap{.tv_sec = 0, .tv_nsec = 1'000'000};
     ::nanosleep(&nap, nullptr);
   }
+  return both == sleep_end::at_limit;
 }
 
-void wake_all(const std::atomic<std::uint32_t>& word) noexcept {
-  ::syscall(__NR_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+unsigned wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+  const long count = ::syscall(__NR_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  return count < 0 ? 0 : static_cast<unsigned>(count);
 }
 
 }  // namespace weft::base

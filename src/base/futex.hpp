@@ -19,10 +19,10 @@ struct awaited_word {
 
 /// Sleeps while the words (the first one alone, where `second` has none) hold their expected values, until it is
 /// woken, or `until`. May return early for no reason. Where the kernel can't wait for two words, it sleeps for a
-/// millisecond at most.
-void sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept;
+/// millisecond at most. **Returns** whether it has slept until `until`.
+bool sleep_while(const awaited_word& first, const awaited_word& second, clock::time_point until) noexcept;
 
-/// Wakes all that sleep on `word`.
-void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
+/// Wakes all that sleep on `word`. **Returns** how many.
+unsigned wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 }  // namespace weft::base

@@ -205,12 +205,14 @@ TEST_P(promise, to_wake_the_thread_that_sleeps_until_a_message_comes_is_kept) {
   ASSERT_EQ(receiving().wakes_sleepers(), promised().wakes_sleepers);
   EXPECT_EQ(sending().wakes_sleepers(), promised().wakes_sleepers);
   net::sleep_word& word = job().to().sleepers[0];
+  net::sleep_word& doorbell = job().to().sleepers[net::sleep_word::doorbells_begin];
   for (std::uint64_t tag = 0; tag < 10; ++tag) {
-    const std::uint32_t asleep = word.prepare_sleep();
+    const std::uint32_t asleep = doorbell.mark();
+    word.name(doorbell);
     ASSERT_TRUE(posted(tag, tag % 2 == 0 ? 8 : 200));
     // Immediately, whether a thread polls or not: the only one that polls may be the sleeper.
     if (promised().wakes_sleepers) {
-      EXPECT_NE(word.value.load(), asleep);
+      EXPECT_NE(doorbell.mark(), asleep);
     }
     ASSERT_TRUE(arrived(1));
     sink_.messages.clear();

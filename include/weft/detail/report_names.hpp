@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "weft/detail/signal_filter.hpp"
 #include "weft/wait.hpp"
 
 namespace weft {
@@ -49,16 +50,17 @@ class report_names {
 void use_report_names(weft::runtime& owner, const report_names* names) noexcept;
 
 /// What waits: a function, of static storage, and for what. `describe` adds ` for ...` to a report, or nothing, while
-/// the wait lasts; a thread of Weft calls it.
+/// the wait lasts; a thread of Weft calls it. `signals` says which signals wake the thread.
 struct waiting_function {
   constexpr waiting_function(const char* function) noexcept : name{function} {}
-  constexpr waiting_function(const char* function, void (*describes)(const void*, std::string&),
-                             const void* described) noexcept
-      : name{function}, describe{describes}, subject{described} {}
+  constexpr waiting_function(const char* function, void (*describes)(const void*, std::string&), const void* described,
+                             signal_filter filter = {}) noexcept
+      : name{function}, describe{describes}, subject{described}, signals{filter} {}
 
   const char* name;
   void (*describe)(const void* subject, std::string& text) = nullptr;
   const void* subject = nullptr;
+  signal_filter signals{};
 };
 
 /// Waits as `device::wait` does, for that function.

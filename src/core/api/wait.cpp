@@ -52,7 +52,7 @@ bool device::wait_until(std::span<const completion* const> objects, bool (*is_do
   core::runtime_state& runtime = *runtime_->state_;
   base::refuse_in_callback("device::wait");
   const awaited mine{state_->index(), objects};
-  return runtime.parking().wait(*state_, runtime.devices().standard(), objects, is_done, condition, options,
+  return runtime.parking().wait(*state_, runtime.devices().standard(), {objects}, is_done, condition, options,
                                 {&awaited::describe, &mine});
 }
 
@@ -86,8 +86,8 @@ bool detail::wait_as(const waiting_function& function, device& dev, std::span<co
                      bool (*is_done)(void*), void* condition, const wait_options& options) {
   core::runtime_state& runtime = dev.state_->runtime();
   base::refuse_in_callback(function.name);
-  return runtime.parking().wait(*dev.state_, runtime.devices().standard(), objects, is_done, condition, options,
-                                {function.describe, function.subject}, function.name);
+  return runtime.parking().wait(*dev.state_, runtime.devices().standard(), {objects, function.signals}, is_done,
+                                condition, options, {function.describe, function.subject}, function.name);
 }
 
 detail::wait_name::wait_name(const char* function) noexcept : is_fiber_{base::waiter{}.is_fiber()} {

@@ -54,10 +54,10 @@ bool descriptor_state::arm() {
   set_unreadable();
   device_state& standard = owner_.devices().standard();
   if (parking::look(device_, standard) == stillness::busy) return false;
-  sleep_scope_.emplace(owner_.parking(), parking::completions{}, device_.index(), true);
-  since_ = owner_.parking().prepare_sleep(device_, standard);
+  seat_.emplace(owner_.parking(), device_, standard, parking::awaited{}, true);
+  since_ = seat_->prepare_sleep();
   if (since_.still == stillness::busy) {
-    sleep_scope_.reset();
+    wake_up();
     return false;
   }
   {
@@ -77,7 +77,7 @@ void descriptor_state::run() noexcept {
       base::sleep_while(since_.first, since_.second, since_.longest);
       lock.lock();
     }
-    sleep_scope_.reset();
+    wake_up();
     if (stops_) return;
     // Comes before another call of `arm`, which makes the descriptor unreadable.
     set_readable();
@@ -91,6 +91,12 @@ bool descriptor_state::has_changed(const parking::last_look& since) noexcept {
     return word.word != nullptr && word.word->load(std::memory_order_relaxed) != word.expected;
   };
   return changed(since.first) || changed(since.second) || base::clock::now() >= since.longest;
+}
+
+void descriptor_state::wake_up() noexcept {
+  if (!seat_) return;
+  seat_->end_sleep();
+  seat_.reset();
 }
 
 void descriptor_state::set_readable() const noexcept {

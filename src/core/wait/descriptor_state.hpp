@@ -37,6 +37,7 @@ class descriptor_state {
  private:
   void run() noexcept;
   [[nodiscard]] static bool has_changed(const parking::last_look& since) noexcept;
+  void wake_up() noexcept;
   void set_readable() const noexcept;
   void set_unreadable() const noexcept;
 
@@ -49,7 +50,7 @@ class descriptor_state {
   bool armed_ = false;
   bool stops_ = false;
   parking::last_look since_{};
-  std::optional<parking::sleep_scope> sleep_scope_;  // while armed
+  std::optional<parking::seat> seat_;  // while armed
 
   std::thread thread_;
 };

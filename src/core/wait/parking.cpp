@@ -37,7 +37,7 @@ parking::limits parking::limits::within(std::chrono::nanoseconds timeout, std::s
   return {has_end ? end_of(clock::now(), timeout) : time_point::max(), std::move(stop)};
 }
 
-bool parking::wait(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*),
+bool parking::wait(device_state& dev, device_state& standard, const awaited& events, bool (*is_done)(void*),
                    void* condition, const wait_options& options, const base::wait_details& details,
                    const char* function) {
   WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
@@ -49,6 +49,7 @@ bool parking::wait(device_state& dev, device_state& standard, completions object
   const limits until{end_of(begin, options.timeout), options.stop};
   base::long_wait listed{function};
   yield_policy::wait_state mine = yields_.begin();
+  std::optional<seat> own_seat;  // once it has to sleep
   base::wait_note note{.call = function};
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = dev.progress();
@@ -62,8 +63,8 @@ bool parking::wait(device_state& dev, device_state& standard, completions object
     }
     if (moved) continue;
     // A loop that has to repeat something waits by another mode.
-    if (looks > 1 && options.mode == wait_mode::park && is_served(dev.index()) && !objects.empty()) {
-      const suspension outcome = suspend(note, dev, objects, is_done, condition, until);
+    if (looks > 1 && options.mode == wait_mode::park && is_served(dev.index()) && !events.objects.empty()) {
+      const suspension outcome = suspend(note, dev, events, is_done, condition, until);
       if (outcome == suspension::done) return true;
       if (outcome == suspension::over) {
         const time_point now = clock::now();
@@ -80,8 +81,9 @@ bool parking::wait(device_state& dev, device_state& standard, completions object
         detail::std_atomics::pause();
     } else if (options.mode == wait_mode::yield) {
       sched_yield();
-    } else if (park(dev, standard, objects, is_done, condition, until)) {
-      return true;
+    } else {
+      if (!own_seat) own_seat.emplace(*this, dev, standard, events);
+      if (park(*own_seat, is_done, condition, until)) return true;
     }
   }
 }
@@ -99,14 +101,19 @@ void parking::rest_between_tests(detail::test_loop& tests) noexcept {
 // the fiber.
 class parking::fiber_scope {
  public:
-  fiber_scope(parking& lot, const base::wait_note& note, completions objects, std::uint32_t device,
+  fiber_scope(parking& lot, const base::wait_note& note, const awaited& events, std::uint32_t device,
               base::waiter& fiber) noexcept
-      : lot_{lot}, note_{note}, me_{.objects = objects, .on_all = false, .device = device, .fiber = &fiber} {
+      : lot_{lot}, note_{note} {
+    me_.home = device;
+    me_.events = events;
+    me_.fiber = &fiber;
+    lot_.count_in(me_);
     lot_.enter(me_);
   }
   ~fiber_scope() {
     if (!withdraw()) me_.fiber->wait(note_);
     lot_.leave(me_);
+    lot_.count_out(me_);
   }
   fiber_scope(const fiber_scope&) = delete;
   fiber_scope& operator=(const fiber_scope&) = delete;
@@ -124,9 +131,9 @@ class parking::fiber_scope {
   sleeper me_;
 };
 
-// Suspends the calling fiber until a signal of one of `objects`, but not beyond `sleep_max` or `until`. `none`: the
+// Suspends the calling fiber until one of `events`, but not beyond `sleep_max` or `until`. `none`: the
 // caller is a thread, or the fiber can't be resumed at a time.
-parking::suspension parking::suspend(base::wait_note& note, device_state& dev, completions objects,
+parking::suspension parking::suspend(base::wait_note& note, device_state& dev, const awaited& events,
                                      bool (*is_done)(void*), void* condition, const limits& until) {
   base::waiter me;
   if (!me.is_fiber()) return suspension::none;
@@ -137,7 +144,7 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& dev, c
   } catch (...) {  // no memory, or no thread
     return suspension::none;
   }
-  fiber_scope mine{*this, note, objects, dev.index(), me};
+  fiber_scope mine{*this, note, events, dev.index(), me};
   const std::uint64_t ticket = fences_.announce();
   me.yield(note.call);  // the other ready fibers announce themselves as well: one fence serves all
   if (is_done(condition)) return suspension::done;
@@ -149,32 +156,47 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& dev, c
   return suspension::over;
 }
 
-// What a request to stop does: it wakes the threads that sleep.
+// Ends the sleep however it ends, also by an exception of the condition.
+class parking::sleep_scope {
+ public:
+  explicit sleep_scope(seat& mine) noexcept : seat_{mine} {}
+  ~sleep_scope() { seat_.end_sleep(); }
+  sleep_scope(const sleep_scope&) = delete;
+  sleep_scope& operator=(const sleep_scope&) = delete;
+
+ private:
+  seat& seat_;
+};
+
+// What a request to stop does: it wakes the thread.
 struct parking::wake_up {
-  void operator()() const noexcept { lot->wake_everybody(); }
-  parking* lot;
+  void operator()() const noexcept { target->wake(); }
+  seat* target;
 };
 
 // Sleeps unless there is a reason not to. May return at any time; true if it is done.
-bool parking::park(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*),
-                   void* condition, const limits& until) {
-  if (look(dev, standard) == stillness::busy) {
+bool parking::park(seat& mine, bool (*is_done)(void*), void* condition, const limits& until) {
+  if (mine.look_first() == stillness::busy) {
     if (is_done(condition)) return true;
     sched_yield();  // another thread polls, or an operation waits for a peer
     return false;
   }
-  const sleep_scope mine{*this, objects, dev.index()};
-  const std::stop_callback at_stop{until.stop, wake_up{this}};
-  const last_look last = prepare_sleep(dev, standard);
+  const std::stop_callback at_stop{until.stop, wake_up{&mine}};
+  const sleep_scope asleep{mine};
+  const last_look last = mine.prepare_sleep();
   if (is_done(condition)) return true;
-  // The thread that requests the stop sees the sleeper in the list, or is seen here: the lock of the list orders them.
+  // The thread that requests the stop wakes this one after it has said so, or is seen here: the doorbell orders them.
   if (until.stop.stop_requested()) return false;
   if (last.still == stillness::busy) {
     sched_yield();
     return false;
   }
-  base::sleep_while(last.first, last.second, std::min(until.until, last.longest));
-  return false;
+  const bool is_over = base::sleep_while(last.first, last.second, std::min(until.until, last.longest));
+  if (!is_over || !last.is_told || until.until < last.longest) return false;
+  mine.device_.progress();
+  if (!is_done(condition)) return false;
+  late_.fetch_add(1, std::memory_order_relaxed);  // [stat]
+  return true;
 }
 
 stillness parking::look(device_state& dev, device_state& standard) noexcept {
@@ -182,29 +204,12 @@ stillness parking::look(device_state& dev, device_state& standard) noexcept {
   return &dev == &standard ? here : std::min(here, standard.look_before_sleep());
 }
 
-parking::last_look parking::prepare_sleep(device_state& dev, device_state& standard) noexcept {
-  net::sleep_word& word = (*words_)[dev.index()];
-  net::sleep_word& common = (*words_)[standard.index()];
-  last_look out{};
-  out.first = {&word.value, word.prepare_sleep()};
-  if (&common != &word) out.second = {&common.value, common.prepare_sleep()};
-  // [parking.fence] seq_cst -> [parking.order], [sleep.order]: the look below sees what was published or signalled
-  // before; a thread that publishes or signals later sees the sleeper.
-  const bool all_see = fence_all_processes();
-  out.still = look(dev, standard);
+// Whether each message for the devices wakes their looker.
+bool parking::are_messages_told(device_state& dev, stillness still) const noexcept {
   // Messages for other devices wake no sleeper here.
-  const bool is_told = all_see && wakes_for_all_ && out.still == stillness::quiet && !dev.others().are_polled() &&
-                       !dev.runtime().peer_ends().is_settling();
-  out.longest = clock::now() + (is_told ? sleep_max : nap_max);
-  return out;
+  return wakes_for_all_ && still == stillness::quiet && !dev.others().are_polled() &&
+         !dev.runtime().peer_ends().is_settling();
 }
-
-// The destructor leaves however the wait ends, also by an exception of the condition.
-parking::sleep_scope::sleep_scope(parking& lot, completions objects, std::uint32_t device, bool on_all) noexcept
-    : lot_{lot}, me_{.objects = objects, .on_all = on_all, .device = device} {
-  lot_.enter(me_);
-}
-parking::sleep_scope::~sleep_scope() { lot_.leave(me_); }
 
 void parking::wake_device(std::uint32_t device) noexcept {
   WEFT_ASSERT_CHECKED(words_ != nullptr && device < net::slots_max);
@@ -213,31 +218,20 @@ void parking::wake_device(std::uint32_t device) noexcept {
     net::wake_sleepers(word);
 }
 
-void parking::enter(sleeper& me) noexcept {
-  WEFT_ASSERT_CHECKED(me.next == nullptr && me.previous == nullptr && me.device < net::slots_max);
+void parking::count_in(const sleeper& me) noexcept {
   // [parking.count_in] relaxed: ordered before the last look by the fence that follows.
   asleep_.fetch_add(1, std::memory_order_relaxed);
   // [parking.count_in] relaxed: ordered by that fence.
-  for (const completion* each : me.objects) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
+  for (const completion* each : me.events.objects) awaited_[bucket_of(each)].fetch_add(1, std::memory_order_relaxed);
   if (me.on_all) {
     // [parking.count_in] relaxed: ordered by that fence.
     for (auto& sleepers : awaited_) sleepers.fetch_add(1, std::memory_order_relaxed);
   }
-  const std::scoped_lock lock{mutex_};
-  me.next = first_;
-  if (first_ != nullptr) first_->previous = &me;
-  first_ = &me;
 }
 
-void parking::leave(sleeper& me) noexcept {
+void parking::count_out(const sleeper& me) noexcept {
   if (copy_.is_copy()) return;
-  {
-    const std::scoped_lock lock{mutex_};
-    WEFT_ASSERT_CHECKED(me.previous != nullptr || first_ == &me);
-    (me.previous != nullptr ? me.previous->next : first_) = me.next;
-    if (me.next != nullptr) me.next->previous = me.previous;
-  }
-  for (const completion* each : me.objects) {
+  for (const completion* each : me.events.objects) {
     awaited_[bucket_of(each)].fetch_sub(1, std::memory_order_relaxed);  // [hint] a wake-up too many does no harm
   }
   if (me.on_all) {
@@ -246,19 +240,30 @@ void parking::leave(sleeper& me) noexcept {
   asleep_.fetch_sub(1, std::memory_order_relaxed);  // [hint]
 }
 
-// All threads that sleep at one device's word wake up together.
+void parking::enter(sleeper& fiber) noexcept {
+  const std::scoped_lock lock{mutex_};
+  lookers_.enter(fiber);
+}
+
+void parking::leave(sleeper& fiber) noexcept {
+  if (copy_.is_copy()) return;
+  const std::scoped_lock lock{mutex_};
+  [[maybe_unused]] const std::uint64_t handed = lookers_.leave(fiber);
+  WEFT_ASSERT_CHECKED(handed == 0);
+}
+
 [[gnu::cold]] void parking::wake(const completion* object) noexcept {
   if (copy_.is_copy()) return;
   sleeper* woken = nullptr;
   {
     const std::scoped_lock lock{mutex_};
-    for (sleeper* each = first_; each != nullptr; each = each->next) {
-      if (object != nullptr && !each->on_all && std::ranges::find(each->objects, object) == each->objects.end())
-        continue;
-      if (each->fiber == nullptr) {
-        net::wake_sleepers((*words_)[each->device]);
-      } else if (!std::exchange(each->is_woken, true)) {
-        each->woken_behind = std::exchange(woken, each);
+    for (lookers::seat* member = lookers_.first(); member != nullptr; member = member->next) {
+      sleeper& each = static_cast<sleeper&>(*member);
+      if (object != nullptr && !each.on_all && !each.events.is_woken_by(object)) continue;
+      if (each.fiber != nullptr) {
+        if (!std::exchange(each.is_woken, true)) each.woken_behind = std::exchange(woken, &each);
+      } else if (lookers_.try_wake(each)) {
+        net::wake_at(doorbell_of(each));
       }
     }
   }

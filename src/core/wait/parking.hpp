@@ -4,17 +4,21 @@
 // Cost: a signal reads one counter, in a line that is written when a thread falls asleep or wakes up. The sleeping
 // thread pays for the rest: a fence in every core (membarrier), a last look, and the system's sleep.
 //
-// A sleeper is woken by a message for its device (net/ring/sleep_word.hpp), or by another thread of this process that
-// signals one of its objects. A condition may become true by other means, which wake no thread, and a peer may die
-// between its message and the wake-up; so no sleep lasts longer than `sleep_max`.
+// Of the threads that wait through one device, one looks for its messages, and is woken by each
+// (core/wait/lookers.hpp). The others are woken by a thread of this process that signals one of their objects, and take
+// the looker's part when it leaves. A thread that waits for no object (a probe) is woken by each message, too. A
+// condition may become true by other means, which wake no thread, and a peer may die between its message and the
+// wake-up; so no sleep lasts longer than `sleep_max`.
 //
 // A fiber makes no progress while it is suspended, so it is suspended only while another thread serves its device, as
 // workers and a `progress_thread` do. Elsewhere it looks again and again, and yields in between. Fibers that are about
 // to be suspended at a time share the fence (core/wait/shared_fence.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <chrono>
 #include <mutex>
 #include <span>
@@ -27,11 +31,13 @@
 #include "base/this_suspender.hpp"
 #include "base/this_wait.hpp"
 #include "core/device/device_state.hpp"
+#include "core/wait/lookers.hpp"
 #include "core/wait/shared_fence.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
 #include "weft/detail/copy_mark.hpp"
+#include "weft/detail/signal_filter.hpp"
 #include "weft/wait.hpp"
 
 namespace weft::base {
@@ -51,6 +57,7 @@ class parking {
   void use(net::sleep_words& words, bool wakes_for_all) noexcept {
     WEFT_ASSERT_CHECKED(words_ == nullptr);
     words_ = &words;
+    lookers_.use(words.data());
     wakes_for_all_ = wakes_for_all;
   }
   /// Whether other ranks may run on the processors of this one. **Threads**: one, before any device is made.
@@ -74,7 +81,8 @@ class parking {
   }
   /// Called after a signal: whether a thread that waits for `object` may be asleep. Mostly no thread sleeps at all.
   [[nodiscard]] [[gnu::always_inline]] bool is_awaited(const completion* object) const noexcept {
-    // [parking.order] seq_cst <- [parking.fence]: for the compiler; the sleeper's membarrier is the core's fence.
+    // [parking.order] seq_cst <- [parking.fence], [seat.fence]: for the compiler; the sleeper's membarrier is the
+    // core's fence.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     // [parking.look] relaxed, after the signal: ordered by the fence of the thread that counts itself in.
     if (asleep_.load(std::memory_order_relaxed) == 0) [[likely]]
@@ -102,11 +110,19 @@ class parking {
 
   /// Wakes all sleepers: devices may have work that no signal announces.
   void wake_everybody() noexcept { wake(nullptr); }
-  /// Wakes the threads that sleep at one device: it has work that no message announces.
+  /// Wakes the looker of a device: it has work that no message announces.
   void wake_device(std::uint32_t device) noexcept;
 
   /// The objects that a thread waits for: a signal of any of them wakes it.
   using completions = std::span<const completion* const>;
+  struct awaited {
+    completions objects{};
+    detail::signal_filter filter{};  // the others do not
+
+    [[nodiscard]] bool is_woken_by(const completion* object) const noexcept {
+      return std::ranges::find(objects, object) != objects.end() && filter.passes();
+    }
+  };
 
   /// What ends a wait but its event.
   struct limits {
@@ -121,22 +137,20 @@ class parking {
     }
   };
 
-  class sleep_scope;
+  class seat;
   /// The result of the last look before a sleep, and the words to sleep on.
   struct last_look {
     base::awaited_word first;
     base::awaited_word second;
     stillness still;
+    bool is_told;  // no other wake-up is missed until then
     time_point longest;
   };
-  /// Announces the sleep at the words of both devices and polls a last time. If the thread already has a `sleep_scope`,
-  /// it misses no wake-up from now on.
-  [[nodiscard]] last_look prepare_sleep(device_state& dev, device_state& standard) noexcept;
   [[nodiscard]] static stillness look(device_state& dev, device_state& standard) noexcept;
 
   /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
   /// exceptions are passed on. `details` and `function`, which waits, are for a report of the wait.
-  bool wait(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,
+  bool wait(device_state& dev, device_state& standard, const awaited& events, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {}, const char* function = "device::wait");
 
   /// If the caller is a fiber and another thread serves the device: suspends it until a
@@ -148,27 +162,29 @@ class parking {
     if (!is_served(dev.index())) return false;
     const completion* const each = &object;
     const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
-    return suspend(note, dev, {&each, 1}, ask, &is_done, until) != suspension::none;
+    return suspend(note, dev, {{&each, 1}}, ask, &is_done, until) != suspension::none;
   }
 
   /// Whether no thread sleeps or is about to. For the end.
   [[nodiscard]] bool is_empty() const noexcept {
-    return first_ == nullptr && asleep_.load(std::memory_order_relaxed) == 0;  // [own] at the end
+    return lookers_.first() == nullptr && asleep_.load(std::memory_order_relaxed) == 0;  // [own] at the end
   }
 
+  /// How often a thread has slept for `sleep_max` although there was something for it, for tests.
+  [[nodiscard]] std::uint64_t late_count() const noexcept { return late_.load(std::memory_order_relaxed); }  // [stat]
+
  private:
-  // A thread that sleeps or is about to, or a fiber.
-  struct sleeper {
-    completions objects;
-    bool on_all;
-    std::uint32_t device;
-    sleeper* next = nullptr;
-    sleeper* previous = nullptr;
+  // A fiber that is suspended, or a thread that has slept in its wait.
+  using lookers = basic_lookers<>;
+  struct sleeper : lookers::seat {
+    awaited events;
+    bool on_all = false;
     base::waiter* fiber = nullptr;  // null: a thread
     bool is_woken = false;          // the fiber's event has come, or will
     sleeper* woken_behind = nullptr;
   };
   class fiber_scope;
+  class sleep_scope;
   struct wake_up;
   enum class suspension : std::uint8_t { none, over, done };
 
@@ -178,12 +194,20 @@ class parking {
   }
 
   void wake(const completion* object) noexcept;
+  // A thread that sleeps, or a fiber, is counted, so that signals find it.
+  void count_in(const sleeper& me) noexcept;
+  void count_out(const sleeper& me) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
-  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& dev, completions objects,
+  [[nodiscard]] bool are_messages_told(device_state& dev, stillness still) const noexcept;
+  void look_for_heir(device_state& dev) noexcept;
+  [[nodiscard]] net::sleep_word& doorbell_of(const sleeper& thread) const noexcept;
+  // Under the lock. Null: all are taken.
+  [[nodiscard]] net::sleep_word* take_doorbell() noexcept;
+  void release_doorbell(const net::sleep_word& doorbell) noexcept;
+  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& dev, const awaited& events,
                                    bool (*is_done)(void*), void* condition, const limits& until);
-  bool park(device_state& dev, device_state& standard, completions objects, bool (*is_done)(void*), void* condition,
-            const limits& until);
+  bool park(seat& mine, bool (*is_done)(void*), void* condition, const limits& until);
 
   net::sleep_words* words_ = nullptr;
   bool wakes_for_all_ = false;
@@ -192,21 +216,43 @@ class parking {
   std::atomic<std::uint32_t> asleep_{0};                              // how many sleep, or are about to
   std::array<std::atomic<std::uint32_t>, buckets> awaited_{};         // sleepers, by the object's address
   std::array<std::atomic<std::uint32_t>, net::slots_max> servers_{};  // threads that serve each device
+  std::atomic<std::uint64_t> late_{0};                                // sleeps that a wake-up should have ended
   std::mutex mutex_;
-  sleeper* first_ = nullptr;
+  lookers lookers_;                                        // all sleepers
+  std::bitset<net::sleep_word::doorbells_max> doorbells_;  // that have a thread
   detail::copy_mark copy_;  // marks a child of fork(): the sleepers are threads of the parent
 };
 
-/// While a thread has one, it is woken when one of `objects` is signalled, or any object if `on_all`.
-class parking::sleep_scope {
+/// A thread's place among the sleepers, from its first sleep in a wait until the wait ends: the destructor leaves
+/// however it ends, also by an exception of the condition. **Threads**: one.
+class parking::seat {
  public:
-  sleep_scope(parking& lot, completions objects, std::uint32_t device, bool on_all = false) noexcept;
-  ~sleep_scope();
-  sleep_scope(const sleep_scope&) = delete;
-  sleep_scope& operator=(const sleep_scope&) = delete;
+  /// `on_all`: any signal wakes the thread. Without objects, each message for its devices does, also where all
+  /// doorbells are taken.
+  seat(parking& lot, device_state& dev, device_state& standard, const awaited& events, bool on_all = false) noexcept;
+  ~seat();
+  seat(const seat&) = delete;
+  seat& operator=(const seat&) = delete;
+
+  /// Looks for messages where the thread would have to before a sleep. Saves the fence if it finds something.
+  [[nodiscard]] stillness look_first() noexcept;
+  /// Announces the sleep, and looks a last time where the thread has to. From now on no wake-up is missed.
+  [[nodiscard]] last_look prepare_sleep() noexcept;
+  /// The thread is awake.
+  void end_sleep() noexcept;
+  /// Ends its sleep. **Threads**: any.
+  void wake() noexcept;
 
  private:
+  friend class parking;
+  [[nodiscard]] stillness look(bool has_duty) noexcept;
+  // Names where it sleeps: its doorbell, or common doorbells, where each message wakes it. **Returns** whether the
+  // thread has to look for messages of its device.
+  [[nodiscard]] bool announce(last_look& out) noexcept;
+
   parking& lot_;
+  device_state& device_;
+  device_state& standard_;
   sleeper me_;
 };
 

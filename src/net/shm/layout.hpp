@@ -28,8 +28,8 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-// "WEFTSEG5": the digit is incremented with each change of the layout.
-inline constexpr std::uint64_t segment_magic = 0x3547'4553'5446'4557;
+// "WEFTSEG6": the digit is incremented with each change of the layout.
+inline constexpr std::uint64_t segment_magic = 0x3647'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
 /// The first page of a segment. Its owner writes all before `live` before any peer maps it.

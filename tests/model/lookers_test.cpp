@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The looker of a device and the threads that sleep beside it, under the explorer: a looker that leaves, by whatever
+// end of its wait, hands its part on, and no thread sleeps through a message or a signal.
+#include "core/wait/lookers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+#include <mutex>
+
+#include "model/atomics.hpp"
+#include "model/planting.hpp"
+
+namespace {
+
+using namespace weft::model;
+using lookers = weft::core::basic_lookers<model_atomics, 1>;
+using word = lookers::word;
+
+class model_lookers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
+  }
+};
+
+// One device, to which messages for its sleepers come.
+struct house {
+  struct sleeper {
+    lookers::seat seat;
+    atomic<std::uint32_t> delivered{0};  // messages for it: as the signals of its object
+  };
+
+  house() {
+    all.use(words.data());
+    for (std::uint32_t index = 0; index < sleepers.size(); ++index) {
+      sleepers[index].seat.devices = 1;
+      sleepers[index].seat.doorbell = &words[word::doorbells_begin + index];
+    }
+  }
+
+  // What the membarrier makes of a plain point in every other thread: all fences have one order.
+  void fence() {
+    // [model_lookers.fence] acq_rel <-> [model_lookers.fence]: all that was done before earlier fences.
+    fences.fetch_add(1, std::memory_order_acq_rel);
+  }
+  void wake_named() {
+    words[0].wake_named([](word& doorbell) { doorbell.end_sleep(); });
+  }
+
+  // A peer sends one message to each of these sleepers.
+  void send(std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t index = first; index < end; ++index) {
+      // [model_lookers.send] release -> [model_lookers.poll]: as a ring publishes.
+      sent[index].store(1, std::memory_order_release);
+      fence();
+      if (words[0].is_left_asleep()) wake_named();
+    }
+  }
+  // Any thread of the process polls: it takes the messages, and signals the sleepers' objects.
+  bool poll() {
+    bool has_moved = false;
+    for (std::uint32_t index = 0; index < sleepers.size(); ++index) {
+      // [model_lookers.poll] acquire <- [model_lookers.send]: as a ring is polled.
+      if (sent[index].load(std::memory_order_acquire) == 0) continue;
+      if (sent[index].exchange(0, std::memory_order_relaxed) == 0) continue;  // relaxed: another thread has taken it
+      has_moved = true;
+      // relaxed: ordered by the lock, or the doorbell.
+      sleepers[index].delivered.fetch_add(1, std::memory_order_relaxed);
+      signal(index);
+    }
+    return has_moved;
+  }
+  // As `parking::wake`; the count of sleepers by their objects is another part.
+  void signal(std::uint32_t index) {
+    const std::scoped_lock lock{list_lock};
+    lookers::seat& seat = sleepers[index].seat;
+    if (is_in_list[index] && all.try_wake(seat)) seat.doorbell->end_sleep();
+  }
+  bool is_done(std::uint32_t index) const {
+    // relaxed: ordered by the lock, or the doorbell.
+    return sleepers[index].delivered.load(std::memory_order_relaxed) != 0;
+  }
+
+  void leave(std::uint32_t index) {
+    std::uint64_t handed = 0;
+    {
+      const std::scoped_lock lock{list_lock};
+      handed = all.leave(sleepers[index].seat);
+      is_in_list[index] = false;
+    }
+    if (handed == 0) return;
+    fence();
+    if (poll()) wake_named();
+  }
+  // As `parking::wait`, which sleeps as soon as it may. `sleeps_max`: the wait has a limit, or its condition throws.
+  void wait(std::uint32_t index, std::uint32_t sleeps_max = 100) {
+    lookers::seat& seat = sleepers[index].seat;
+    {
+      const std::scoped_lock lock{list_lock};
+      all.enter(seat);
+      is_in_list[index] = true;
+    }
+    for (std::uint32_t count = 0; count < sleeps_max && !is_done(index); ++count) {
+      sleep(index);
+      if (!is_done(index)) poll();
+    }
+    leave(index);
+  }
+  void sleep(std::uint32_t index) {
+    lookers::seat& seat = sleepers[index].seat;
+    std::uint32_t mark = 0;
+    bool has_to_look = false;
+    {
+      const std::scoped_lock lock{list_lock};
+      has_to_look = all.fall_asleep(seat, mark) != 0;
+    }
+    fence();
+    const bool has_moved = has_to_look && poll();
+    // relaxed: the system's sleep, which begins only while the word is as expected.
+    while (!has_moved && !is_done(index) && seat.doorbell->value.load(std::memory_order_relaxed) == mark)
+      await_change();
+    lookers::wake_up(seat);
+  }
+
+  std::array<word, word::doorbells_begin + 2> words;
+  std::array<sleeper, 2> sleepers;
+  std::array<atomic<std::uint32_t>, 2> sent;
+  atomic<std::uint32_t> fences{0};
+  mutex list_lock;
+  lookers all;
+  std::array<bool, 2> is_in_list{};
+};
+
+void one_waits() {
+  house made;
+  threads([&] { made.send(0, 1); }, [&] { made.wait(0); });
+}
+
+// Each gets a message, one after the other: the first that is done hands the looking on.
+void two_wait() {
+  house made;
+  threads([&] { made.send(0, 2); }, [&] { made.wait(0); }, [&] { made.wait(1); });
+}
+
+// The looker leaves without its message.
+void a_looker_gives_up() {
+  house made;
+  threads([&] { made.send(0, 1); }, [&] { made.wait(0); }, [&] { made.wait(1, 0); });
+}
+
+// The looker that leaves without its message has slept, and its doorbell is named when the message comes.
+void a_sleeping_looker_gives_up() {
+  house made;
+  {
+    const std::scoped_lock lock{made.list_lock};
+    made.all.enter(made.sleepers[1].seat);
+    std::uint32_t mark = 0;
+    check(made.all.fall_asleep(made.sleepers[1].seat, mark) == 1, "the first is not the looker");
+    made.is_in_list[1] = true;
+  }
+  threads([&] { made.send(0, 1); }, [&] { made.wait(0); },
+          [&] {
+            lookers::wake_up(made.sleepers[1].seat);  // its time is over
+            made.leave(1);
+          });
+}
+
+// The looker is awake, and has another thread sleep beside it.
+void an_awake_looker_leaves() {
+  house made;
+  made.sleepers[0].seat.has_slept = true;
+  {
+    const std::scoped_lock lock{made.list_lock};
+    made.all.enter(made.sleepers[1].seat);
+    std::uint32_t mark = 0;
+    check(made.all.fall_asleep(made.sleepers[1].seat, mark) == 1, "the first is not the looker");
+    lookers::wake_up(made.sleepers[1].seat);
+    made.is_in_list[1] = true;
+  }
+  made.words[0].take_back();
+  threads([&] { made.send(0, 1); }, [&] { made.wait(0); }, [&] { made.leave(1); });
+}
+
+TEST_F(model_lookers, holds_and_no_planted_bug_goes_unnoticed) {
+  const std::vector<program> programs{{"one waits", one_waits},
+                                      {"two wait", two_wait},
+                                      {"a looker gives up", a_looker_gives_up},
+                                      {"a sleeping looker gives up", a_sleeping_looker_gives_up},
+                                      {"an awake looker leaves", an_awake_looker_leaves}};
+  const planting_report report = plant_bugs(programs, {"/lookers.hpp"});
+  std::cout << report;
+  EXPECT_TRUE(report.right) << report;
+}
+
+TEST_F(model_lookers, the_last_thread_looks_and_hands_back) {
+  house made;
+  lookers::seat& first = made.sleepers[0].seat;
+  lookers::seat& last = made.sleepers[1].seat;
+  std::uint32_t mark = 0;
+  made.all.enter(first);
+  EXPECT_EQ(made.all.fall_asleep(first, mark), 1U);
+  made.all.enter(last);
+  EXPECT_EQ(made.all.fall_asleep(last, mark), 1U) << "the looker sleeps";
+  made.wake_named();
+  EXPECT_EQ(last.doorbell->mark(), 1U);
+  EXPECT_EQ(first.doorbell->mark(), 0U) << "a message wakes the looker alone";
+  EXPECT_EQ(made.all.leave(last), 1U);
+  made.wake_named();
+  EXPECT_EQ(first.doorbell->mark(), 1U);
+  lookers::wake_up(first);
+  made.all.enter(last);
+  EXPECT_EQ(made.all.fall_asleep(last, mark), 0U) << "it has slept before, and the looker is awake";
+  EXPECT_FALSE(made.words[0].is_left_asleep());
+  EXPECT_EQ(made.all.leave(first), 1U);
+  made.wake_named();
+  EXPECT_EQ(last.doorbell->mark(), 2U);
+  EXPECT_EQ(made.all.leave(last), 0U);
+}
+
+}  // namespace
