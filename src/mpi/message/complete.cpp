@@ -55,11 +55,18 @@ int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* st
   return error;
 }
 
+namespace {
+
+// Whether a signal wakes the thread that waits for the request.
+bool has_ended(const void* req) noexcept { return static_cast<const request*>(req)->is_done(); }
+
+}  // namespace
+
 void wait_longer(rank_state& rank, request& req, const char* function, bool has_handle) {
   if (wait_as_fiber(rank, req, function)) return;
   const bool is_known = has_handle || req.operation == request_operation::send;
-  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req}, device_of(rank, req), rank.signals,
-                        [&req] { return req.is_done(); });
+  weft::detail::wait_as({function, is_known ? &describe_wait : nullptr, &req, {&has_ended, &req}}, device_of(rank, req),
+                        rank.signals, [&req] { return req.is_done(); });
 }
 
 int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {

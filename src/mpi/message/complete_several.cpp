@@ -91,13 +91,27 @@ class failure_watch {
   std::uint64_t seen_ = ~std::uint64_t{0};
 };
 
+// Which signals wake a thread that waits for one of several requests; all of them after a failure.
+struct wait_in_order {
+  const request& req;
+  const request_signals& signals;
+  std::uint64_t failures;
+
+  static bool may_end(const void* wait) noexcept {
+    const auto& mine = *static_cast<const wait_in_order*>(wait);
+    return mine.req.is_done() || mine.signals.failures() != mine.failures;
+  }
+};
+
 // Waits until `req` is done, or until one of all requests has failed.
 void wait_for_first(rank_state& rank, const request& req, failure_watch& watch, std::span<const MPI_Request> all) {
+  const wait_in_order mine{req, rank.signals, rank.signals.failures()};
   if (watch.has_failed()) return;
   weft::device& device = device_of(rank, req);
   progress_on_all(rank, device);
   if (!req.is_done() && wait_as_fiber(rank, all, false, "MPI_Waitall")) return;
-  wait_on_all(rank, {"MPI_Waitall", &describe_wait, &req}, device, [&] { return req.is_done() || watch.has_failed(); });
+  wait_on_all(rank, {"MPI_Waitall", &describe_wait, &req, {&wait_in_order::may_end, &mine}}, device,
+              [&] { return req.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
@@ -130,6 +144,20 @@ std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int
   return found;
 }
 
+// Which signals wake a thread that waits for any of several requests. Where there are many, each does: the thread that
+// signals should not look at all of them.
+struct wait_for_any {
+  std::span<const MPI_Request> all;
+
+  static bool may_end(const void* wait) noexcept {
+    constexpr std::size_t looks_max = 64;
+    const auto& mine = *static_cast<const wait_for_any*>(wait);
+    bool has_active = false;
+    return mine.all.size() > looks_max ||
+           first_done(mine.all.data(), static_cast<int>(mine.all.size()), has_active).has_value();
+  }
+};
+
 // Waits for a first request that is done; nothing if none is active.
 std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int count, const char* function) {
   bool has_active = false;
@@ -137,10 +165,11 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   if (found || !has_active) return found;
   weft::device& device = first_device(rank, all, count);
   progress_on_all(rank, device);
-  const bool has_waited = wait_as_fiber(rank, {all, static_cast<std::size_t>(count)}, true, function);
+  const wait_for_any mine{{all, static_cast<std::size_t>(count)}};
+  const bool has_waited = wait_as_fiber(rank, mine.all, true, function);
   if (has_waited) found = first_done(all, count, has_active);
   if (found) return found;
-  wait_on_all(rank, function, device, [&] {
+  wait_on_all(rank, {function, nullptr, nullptr, {&wait_for_any::may_end, &mine}}, device, [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
   });
