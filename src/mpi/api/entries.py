@@ -41,7 +41,7 @@ FAST = """
     if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;
     if (failure != not_fast) [[unlikely]] return raise(*here, find_communicator(*here, comm), failure, "{name}");
   }}
-  return {rest}({arguments});
+  return {rest};
 }}
 """
 # Of absent functions with a parameter that is their error handler.
@@ -98,16 +98,20 @@ def asserted(function):
 
 
 def fast_paths(function, values):
-    """The entry point of a function that has a fast path, and before it its second one. Each calls the next one if it has done
-    nothing; the last is the general path."""
-    values = dict(values, arguments=", ".join(one.name for one in function.parameters),
+    """The entry point of a function that has a fast path, and before it its second one. The entry point calls the second one on its
+    condition, if it has done nothing; the last is the general path."""
+    arguments = ", ".join(one.name for one in function.parameters)
+    general = f"any_{function.name}({arguments})"
+    values = dict(values,
                   outside=" && !weft::detail::is_in_callback()" if waits(function) else "")
     fast, second = function.lines["fast"], function.lines.get("second")
     if not second:
-        return FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=f"any_{function.name}")
+        return FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=general)
+    condition, _, second = second.partition(" -> ")
     head = f"[[gnu::noinline]] static {function.returns} second_{function.name}"
-    return (FAST.format(**values, head=head, fast=second, rest=f"any_{function.name}") +
-            FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=f"second_{function.name}"))
+    return (FAST.format(**values, head=head, fast=second, rest=general) +
+            FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast,
+                        rest=f"{condition} ? second_{function.name}({arguments}) : {general}"))
 
 
 def body_of(function, objects, checks, raised):

@@ -86,7 +86,6 @@ template <form Form>
 [[nodiscard]] [[gnu::always_inline]] inline short_send described_short(rank_state& rank, const void* buffer,
                                                                        MPI_Count count, MPI_Datatype type, envelope to,
                                                                        MPI_Comm handle) noexcept {
-  if (Form == form::other && handle == MPI_COMM_WORLD) return {};  // it would miss the same condition
   communicator* const comm = find_fast<Form>(rank, handle);
   if (comm == nullptr) [[unlikely]]  // first and alone: MPI_COMM_WORLD then passes without this look
     return {};
