@@ -8,6 +8,7 @@
 namespace weft {
 device::device(weft::runtime& owner, const device_options& options) : runtime_{&owner} {
   owner.state_->devices().open(*owner.state_, *this, options, state_);
+  if (options.shared) owner.state_->parking().wake_everybody();  // sleeping threads may have to look at it as well
 }
 
 device::~device() {

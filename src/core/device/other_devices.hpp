@@ -18,6 +18,7 @@
 namespace weft::core {
 
 class device_state;
+enum class stillness : std::uint8_t;
 
 /// **Threads**: the one inside the gate of the device that it belongs to; any, where the comment says so.
 class other_devices {
@@ -26,8 +27,8 @@ class other_devices {
   other_devices(device_state& own, const shared_devices& shared, progress_policy policy);
 
   [[nodiscard]] progress_policy policy() const noexcept { return policy_; }
-  /// Whether there are other devices that its quiet calls poll. **Threads**: any.
-  [[nodiscard]] bool are_polled() const noexcept { return policy_ != progress_policy::local && all() != 0; }
+  /// The other devices that its quiet calls poll, a bit each. **Threads**: any.
+  [[nodiscard]] std::uint64_t polled() const noexcept { return policy_ == progress_policy::local ? 0 : all(); }
   /// The calls of progress on its own device that moved nothing.
   [[nodiscard]] quiet_calls& quiet() noexcept { return quiet_; }
 
@@ -35,6 +36,8 @@ class other_devices {
   bool end_quiet_call() noexcept;
   /// Polls each other shared device once, whatever the policy. **Threads**: any, outside the gate.
   unsigned poll_all() noexcept;
+  /// Looks at each of these devices for a thread that is about to sleep. **Threads**: any, outside the gate.
+  [[nodiscard]] stillness look(std::uint64_t devices) noexcept;
   /// Polls the other shared devices, whatever the policy, on which messages of ranks that have ended may wait
   /// (peer_ends.hpp). **Threads**: any, outside the gate. **Returns** how much has moved.
   unsigned poll_for_ended() noexcept;

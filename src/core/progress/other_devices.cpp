@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/device/other_devices.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/assertion.hpp"
@@ -68,6 +69,25 @@ unsigned other_devices::poll_all() noexcept {
   for (std::uint64_t left = all(); left != 0 && is_back; left &= left - 1) is_back = poll(index_of_bit(left, 0), moved);
   if (is_back) own_.gate().leave();
   return moved;
+}
+
+stillness other_devices::look(std::uint64_t devices) noexcept {
+  if (is_at_another || !own_.gate().try_enter()) return stillness::busy;
+  stillness out = stillness::quiet;
+  for (std::uint64_t left = devices & all(); left != 0; left &= left - 1) {
+    device_state* const other = enter(index_of_bit(left, 0), [](device_state&) { return true; });
+    if (other == nullptr) {  // another thread polls it, or it is gone
+      out = stillness::busy;
+      continue;
+    }
+    own_.gate().leave();
+    is_at_another = true;
+    out = std::min(out, progress::look_for_other(*other));
+    is_at_another = false;
+    if (!own_.gate().try_enter()) return stillness::busy;
+  }
+  own_.gate().leave();
+  return out;
 }
 
 unsigned other_devices::poll_for_ended() noexcept {

@@ -95,6 +95,17 @@ passed pass_for_other(device_state& dev) noexcept {
   return end_for_other(dev, moved + arrived, arrived);
 }
 
+stillness look_for_other(device_state& dev) noexcept {
+  WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
+  unsigned moved = advance_kept(dev);
+  const unsigned arrived = dev.endpoints().poll_all(dev);
+  if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);
+  dev.runtime().peer_ends().look_for_other(dev);
+  const bool has_more = !dev.hooks().is_empty() || !dev.backlog().is_empty() || dev.matching().kept().has_work();
+  if (end_for_other(dev, moved + arrived, arrived).moved != 0) return stillness::busy;
+  return has_more ? stillness::waiting : stillness::quiet;
+}
+
 passed pass_for_ended(device_state& dev) noexcept {
   WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
   const unsigned moved = advance_kept(dev);

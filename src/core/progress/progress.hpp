@@ -24,6 +24,9 @@ struct passed {
 };
 /// The steps of a call by a thread of another device, which has entered the gate of `dev`. Leaves it.
 passed pass_for_other(device_state& dev) noexcept;
+/// A last look at the device by a thread of another device that is about to sleep, and has entered the gate of `dev`.
+/// Leaves it.
+stillness look_for_other(device_state& dev) noexcept;
 /// The steps of a call that receives what ranks have sent that have ended, by a thread of another device, which has
 /// entered the gate of `dev`. Leaves it.
 passed pass_for_ended(device_state& dev) noexcept;

@@ -68,6 +68,15 @@ class basic_lookers {
     }
     return out;
   }
+  /// Whether each of these devices has a looker that is this thread, or waits through the device itself. Another one
+  /// may be awake and busy with its own device.
+  [[nodiscard]] bool are_covered(const seat& me, std::uint64_t devices) const noexcept {
+    for (std::uint64_t left = devices; left != 0; left &= left - 1) {
+      const seat* const looker = looker_[first_of(left)];
+      if (looker == nullptr || (looker != &me && looker->home != first_of(left))) return false;
+    }
+    return true;
+  }
   /// The thread is about to sleep at its doorbell, while the word of that is `mark`. Takes the roles that are its duty,
   /// and names the doorbell there. **Returns** the devices: the thread has to pass the fence and to look there before
   /// it sleeps.

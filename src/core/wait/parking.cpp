@@ -206,9 +206,7 @@ stillness parking::look(device_state& dev, device_state& standard) noexcept {
 
 // Whether each message for the devices wakes their looker.
 bool parking::are_messages_told(device_state& dev, stillness still) const noexcept {
-  // Messages for other devices wake no sleeper here.
-  return wakes_for_all_ && still == stillness::quiet && !dev.others().are_polled() &&
-         !dev.runtime().peer_ends().is_settling();
+  return wakes_for_all_ && still == stillness::quiet && !dev.runtime().peer_ends().is_settling();
 }
 
 void parking::wake_device(std::uint32_t device) noexcept {

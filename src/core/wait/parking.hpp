@@ -200,7 +200,7 @@ class parking {
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
   [[nodiscard]] bool are_messages_told(device_state& dev, stillness still) const noexcept;
-  void look_for_heir(device_state& dev) noexcept;
+  void look_for_heirs(device_state& dev, std::uint64_t devices) noexcept;
   [[nodiscard]] net::sleep_word& doorbell_of(const sleeper& thread) const noexcept;
   // Under the lock. Null: all are taken.
   [[nodiscard]] net::sleep_word* take_doorbell() noexcept;
@@ -245,14 +245,16 @@ class parking::seat {
 
  private:
   friend class parking;
-  [[nodiscard]] stillness look(bool has_duty) noexcept;
-  // Names where it sleeps: its doorbell, or common doorbells, where each message wakes it. **Returns** whether the
-  // thread has to look for messages of its device.
-  [[nodiscard]] bool announce(last_look& out) noexcept;
+  // `duty`: the devices that it has to look at, beside the default one.
+  [[nodiscard]] stillness look(std::uint64_t duty) noexcept;
+  // Names where it sleeps: its doorbell, or common doorbells, where each message wakes it. **Returns** the devices
+  // whose messages the thread has to look for.
+  [[nodiscard]] std::uint64_t announce(last_look& out) noexcept;
 
   parking& lot_;
   device_state& device_;
   device_state& standard_;
+  bool is_covered_ = true;  // each device that it polls has a looker
   sleeper me_;
 };
 

@@ -119,6 +119,42 @@ TEST(wait_lookers, each_thread_gets_its_messages_whichever_looks) {
   });
 }
 
+// The messages come for a device through which no thread waits: the policy of another one polls it.
+TEST(wait_lookers, a_thread_is_woken_for_the_devices_that_its_own_polls) {
+  test::local_job{2}.run([](runtime& rt) {
+    device waits{rt, {.policy = progress_policy::all}};
+    device other{rt};
+    rt.barrier();
+    inboxes all{rt};
+    const std::uint64_t before = net::wake_up_count();
+    for (std::uint64_t round = 0; round < looker_rounds; ++round) {
+      if (rt.rank() == 0) all.send(other, talker, round);
+      EXPECT_TRUE(all.has_come(waits, talker, round));
+      if (rt.rank() == 1) all.send(other, talker, round);
+    }
+    EXPECT_TRUE(net::wake_up_count() != before || !test::messages_wake_sleepers()) << "it has found all by itself";
+    rt.barrier();
+    expect_no_late_sleeps(rt);
+  });
+}
+
+// A device that is made while a thread sleeps is looked at as well.
+TEST(wait_lookers, a_thread_looks_at_a_device_that_is_made_while_it_sleeps) {
+  test::local_job{2}.run([](runtime& rt) {
+    device waits{rt, {.policy = progress_policy::all}};
+    inboxes all{rt};
+    {
+      std::jthread sleeper{[&] { EXPECT_TRUE(all.has_come(waits, talker, 3)); }};
+      device made{rt};
+      rt.barrier();
+      all.send(made, talker, 3);
+      sleeper.join();
+      rt.barrier();
+    }
+    expect_no_late_sleeps(rt);
+  });
+}
+
 // The looker leaves by its limit, by a stop, and by an exception, again and again, while another thread waits for
 // messages.
 TEST(wait_lookers, a_looker_that_gives_up_hands_on) {
