@@ -219,4 +219,34 @@ TEST_F(model_lookers, the_last_thread_looks_and_hands_back) {
   EXPECT_EQ(made.all.leave(last), 0U);
 }
 
+// Device 1 is polled by threads of device 0 as well, by their policy.
+TEST(lookers, a_device_at_which_no_thread_waits_has_a_looker_elsewhere) {
+  using two = weft::core::basic_lookers<weft::detail::std_atomics, 2>;
+  std::array<two::word, two::word::doorbells_begin + 3> words;
+  two all;
+  all.use(words.data());
+  std::array<two::seat, 3> seats;
+  std::uint32_t mark = 0;
+  for (std::uint32_t index = 0; index < seats.size(); ++index) {
+    seats[index].home = index == 2 ? 1 : 0;
+    seats[index].devices = index == 2 ? 0b10 : 0b11;
+    seats[index].doorbell = &words[two::word::doorbells_begin + index];
+    all.enter(seats[index]);
+  }
+  EXPECT_EQ(all.fall_asleep(seats[0], mark), 0b11U);
+  EXPECT_TRUE(all.are_covered(seats[0], 0b10));
+  EXPECT_EQ(all.fall_asleep(seats[1], mark), 0b01U) << "the last to sleep looks at its own device";
+  EXPECT_FALSE(all.are_covered(seats[1], 0b10)) << "the first thread may be busy with device 0";
+  EXPECT_EQ(all.fall_asleep(seats[2], mark), 0b10U) << "a thread of the device relieves others";
+  EXPECT_TRUE(all.are_covered(seats[0], 0b10) && all.are_covered(seats[1], 0b10));
+  words[1].wake_named([](two::word& doorbell) { doorbell.end_sleep(); });
+  EXPECT_EQ(seats[2].doorbell->mark(), 1U);
+  EXPECT_EQ(all.leave(seats[2]), 0b10U) << "the last thread that polls it takes over";
+  words[1].wake_named([](two::word& doorbell) { doorbell.end_sleep(); });
+  EXPECT_EQ(seats[1].doorbell->mark(), 1U);
+  EXPECT_EQ(all.leave(seats[1]), 0b11U);
+  EXPECT_EQ(all.leave(seats[0]), 0U);
+  EXPECT_FALSE(words[0].is_left_asleep() || words[1].is_left_asleep());
+}
+
 }  // namespace
