@@ -316,7 +316,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
                  {.complete_at = completion_level::delivered});
           io.get(peer, buffer_list{halves}, remote_buffer{all[peer], 8});
           EXPECT_EQ(turned, out);
-          static_cast<void>(dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9, .allow_retry = false}));
+          const status sent = dev.post_send(peer, std::span{out}.first(30), ended, {.tag = 9, .allow_retry = false});
           matched_message found = io.probe(peer, {.tag = 9});
           const std::array<buffer_ref, 2> parts{buffer_ref{in.data() + 20, 10}, buffer_ref{in.data(), 20}};
           std::ranges::fill(in, std::byte{});
@@ -325,6 +325,7 @@ TEST(blocking_device, writes_reads_and_changes_memory_of_a_peer) {
           for (std::uint64_t i = 0; i < 10; ++i) {
             EXPECT_EQ(io.atomic<std::uint64_t>(peer, atomic_op::fetch_add, 2, remote_buffer{all[peer], 0}), 2 * i);
           }
+          if (sent.is_posted()) dev.wait(ended, 1);  // the peer may read `out` until then
         })
         .join();
     rt.barrier();
