@@ -86,23 +86,33 @@ bool end_moved(device_state& dev, unsigned arrived) noexcept {
   return true;
 }
 
-passed pass_for_other(device_state& dev) noexcept {
+namespace {
+
+// What one call has moved for the thread of another device.
+struct counts_for_other {
+  unsigned moved;
+  unsigned arrived;
+};
+[[gnu::always_inline]] inline counts_for_other advance_for_other(device_state& dev) noexcept {
   WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
   unsigned moved = advance_kept(dev);
   const unsigned arrived = dev.endpoints().poll_all(dev);
   if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);
   dev.runtime().peer_ends().look_for_other(dev);
-  return end_for_other(dev, moved + arrived, arrived);
+  return {moved + arrived, arrived};
+}
+
+}  // namespace
+
+passed pass_for_other(device_state& dev) noexcept {
+  const counts_for_other counts = advance_for_other(dev);
+  return end_for_other(dev, counts.moved, counts.arrived);
 }
 
 stillness look_for_other(device_state& dev) noexcept {
-  WEFT_ASSERT_CHECKED(dev.gate().is_inside() && dev.marks().is_shared());
-  unsigned moved = advance_kept(dev);
-  const unsigned arrived = dev.endpoints().poll_all(dev);
-  if (!dev.hooks().is_empty()) moved += dev.hooks().run(dev);
-  dev.runtime().peer_ends().look_for_other(dev);
+  const counts_for_other counts = advance_for_other(dev);
   const bool has_more = !dev.hooks().is_empty() || !dev.backlog().is_empty() || dev.matching().kept().has_work();
-  if (end_for_other(dev, moved + arrived, arrived).moved != 0) return stillness::busy;
+  if (end_for_other(dev, counts.moved, counts.arrived).moved != 0) return stillness::busy;
   return has_more ? stillness::waiting : stillness::quiet;
 }
 

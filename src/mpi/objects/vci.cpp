@@ -30,7 +30,7 @@ vci_options choose_vcis(int thread_level) {
 }
 
 vci_list::vci_list(weft::runtime& runtime, request_signals& signals, const vci_options& options)
-    : has_global_progress_{options.has_global_progress}, have_threads_{options.have_threads} {
+    : has_global_progress_{options.has_global_progress} {
   const auto add = [&](weft::device& device) {
     all_.push_back(std::unique_ptr<vci>{
         new vci{static_cast<std::uint32_t>(all_.size()), device, {{device, signals}, {device, signals}}}});
@@ -53,7 +53,6 @@ bool vci_list::progress() noexcept {
 }
 
 void vci_list::start_threads() {
-  if (!have_threads_) return;
   for (const auto& each : all_) threads_.push_back(std::make_unique<weft::progress_thread>(each->device));
 }
 

@@ -55,7 +55,7 @@ class vci_list {
 
   /// Makes progress on each. Returns whether one has moved something.
   bool progress() noexcept;
-  /// Starts the threads that make progress, if the options ask for them. **Errors**: `std::system_error`.
+  /// Starts the threads that make progress. **Errors**: `std::system_error`.
   void start_threads();
   void stop_threads() noexcept { threads_.clear(); }
   [[nodiscard]] bool have_sends() const noexcept;
@@ -66,7 +66,6 @@ class vci_list {
   std::vector<std::unique_ptr<vci>> all_;
   std::vector<std::unique_ptr<weft::progress_thread>> threads_;
   bool has_global_progress_;
-  bool have_threads_;
 };
 
 }  // namespace weft::mpi
