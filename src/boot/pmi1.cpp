@@ -29,6 +29,9 @@ using pmi1_wire::message;
 // Lines of other implementations are no longer than this, whatever they say about their values.
 constexpr std::size_t line_bytes_max = 1000;
 
+// How long weft-run may take to say who is missing in a fence.
+constexpr auto answer_time = std::chrono::seconds{15};
+
 class pmi1_client final : public bootstrap {
  public:
   explicit pmi1_client(const pmi1_options& options)
@@ -102,16 +105,14 @@ class pmi1_client final : public bootstrap {
     const std::lock_guard lock{mutex_};
     send("cmd=barrier_in");
     const auto reply = receive(clock::now() + timeout_);
-    if (!reply) {
-      const std::string missing = who_is_missing();
-      broken_ = true;
-      throw error{
-          errc::boot_failed,
-          fmt::format("pmi1: rank {} of {} waited {} s in a fence for the others: {} (WEFT_BOOT_TIMEOUT_S is the "
-                      "bound)",
-                      rank_, size_, seconds(), missing)};
-    }
-    expect(*reply, "barrier_out");
+    if (reply) return expect(*reply, "barrier_out");
+    const std::optional<std::string> missing = ask_who_is_missing();
+    if (!missing) return;  // the others have come meanwhile
+    broken_ = true;
+    throw error{errc::boot_failed,
+                fmt::format("pmi1: rank {} of {} waited {} s in a fence for the others: {} (WEFT_BOOT_TIMEOUT_S is the "
+                            "bound)",
+                            rank_, size_, seconds(), *missing)};
   }
 
  private:
@@ -229,13 +230,20 @@ class pmi1_client final : public bootstrap {
     }
   }
 
-  // Called after a fence that took too long. Only weft-run can tell; the protocol itself has no word for it.
-  std::string who_is_missing() {
+  // Called after a fence that took too long; nothing if it has ended meanwhile. Only weft-run can tell; the protocol
+  // itself has no word for it.
+  std::optional<std::string> ask_who_is_missing() {
     const std::string unknown = "PMI-1 does not tell which; do all of them make a runtime?";
     if (!knows_who_is_missing_) return unknown;
     send("cmd=weft_missing");
-    const auto reply = receive(clock::now() + std::chrono::seconds{5});
-    const auto ranks = reply ? reply->find("ranks") : std::nullopt;
+    const auto deadline = clock::now() + answer_time;
+    auto reply = receive(deadline);
+    const bool has_ended = reply && reply->command() == "barrier_out";
+    if (has_ended) reply = receive(deadline);
+    if (!reply) return std::string{"weft-run does not answer, either; is it stopped?"};
+    expect(*reply, "weft_missing");
+    if (has_ended) return std::nullopt;
+    const auto ranks = reply->find("ranks");
     if (!ranks) return unknown;
     std::string list = pmi1_wire::printable(*ranks);
     std::replace(list.begin(), list.end(), '_', ' ');  // no value holds a blank on the wire

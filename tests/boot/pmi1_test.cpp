@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "boot/backends.hpp"
 #include "boot/pmi1_wire.hpp"
 #include "weft-run/pmi_server.hpp"
@@ -194,6 +195,7 @@ std::string client_against(const std::vector<std::string>& answers, bool hang_up
 
 TEST(pmi1_client, a_server_that_misbehaves_is_a_clear_error_and_never_a_hang) {
   const std::string init = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+  const std::string of_weft_run = "cmd=response_to_init rc=0 launcher=weft-run\n";
   const std::string maxes = "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n";
   const struct {
     std::vector<std::string> answers;
@@ -212,12 +214,54 @@ TEST(pmi1_client, a_server_that_misbehaves_is_a_clear_error_and_never_a_hang) {
       {{init, maxes, "cmd=my_kvsname rc=0\n"}, false, "key-value space"},
       {{init, maxes, "cmd=my_kvsname kvsname=k\n"}, false, "waited"},
       {{init, maxes, "cmd=my_kvsname kvsname=k\n"}, true, "closed the connection"},
+      {{of_weft_run, maxes, "cmd=my_kvsname kvsname=k\n", "", "cmd=weft_missing rc=0\n"}, true, "waited"},
+      {{of_weft_run, maxes, "cmd=my_kvsname kvsname=k\n", "", "cmd=something_else\n"}, true, "something_else"},
+      {{of_weft_run, maxes, "cmd=my_kvsname kvsname=k\n", "", "cmd=barrier_out\ncmd=something_else\n"},
+       true,
+       "something_else"},
   };
   for (const auto& c : cases) {
-    const bool waits_in_vain = std::string_view{c.word} == "does not answer" || std::string_view{c.word} == "waited";
+    const bool waits_in_vain =
+        std::string_view{c.word} == "does not answer" || std::string_view{c.word} == "waited" || c.answers.size() == 5;
     const std::string text = client_against(c.answers, c.hang_up, waits_in_vain ? 2s : 30s);
     EXPECT_NE(text.find(c.word), std::string::npos) << "'" << c.word << "' not in: " << text;
   }
+}
+
+// The last rank may come after the time is over and before the launcher is asked who is missing.
+TEST(pmi1_client, a_fence_that_ends_while_it_is_asked_who_is_missing_has_ended) {
+  const std::vector<std::string> answers = {
+      "cmd=response_to_init rc=0 launcher=weft-run\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n",
+      "cmd=my_kvsname kvsname=k\n", "", "cmd=barrier_out rc=0\ncmd=weft_missing rc=0 ranks=1\n"};
+  EXPECT_EQ(client_against(answers, true, 2s), "connected");
+}
+
+TEST(pmi1_client, a_launcher_that_is_silent_in_a_fence_is_named) {
+  std::array<int, 2> pair{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+  weft::base::set_clock time;
+  std::jthread server{[&](const std::stop_token& stop) {
+    for (const char* answer :
+         {"cmd=response_to_init rc=0 launcher=weft-run\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n",
+          "cmd=my_kvsname kvsname=k\n"}) {
+      std::array<char, 4096> request;
+      if (::recv(pair[0], request.data(), request.size(), 0) <= 0) break;
+      ::send(pair[0], answer, std::string_view{answer}.size(), MSG_NOSIGNAL);
+    }
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(1ms);
+      time.advance(1s);
+    }
+  }};
+  try {
+    weft::boot::make_pmi1({pair[1], 0, 2, 600s})->fence();
+    FAIL() << "there is no other rank";
+  } catch (const weft::error& e) {
+    EXPECT_NE(std::string{e.what()}.find("weft-run does not answer"), std::string::npos) << e.what();
+  }
+  server.request_stop();
+  server.join();
+  ::close(pair[0]);
 }
 
 TEST(pmi1_client, a_descriptor_that_is_no_socket_is_refused) {
