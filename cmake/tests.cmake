@@ -154,6 +154,7 @@ function(weft_test_script script)
   set(name script.${folder}.${stem})
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${script} --verbose)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "script;${folder}" COST ${cost} RUN_SERIAL ${alone}
-    # Where tests compare all that a job writes: a machine with too much work is no standstill of its ranks.
-    ENVIRONMENT "TEST_BUILD_DIR=${PROJECT_BINARY_DIR};TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};TEST_CXX=${CMAKE_CXX_COMPILER};TEST_GENERATOR=${CMAKE_GENERATOR};WEFT_STUCK_AFTER=60")
+    # Where tests compare all that a job writes: a machine with too much work is no standstill of its ranks, and a rank
+    # that begins late is not missing.
+    ENVIRONMENT "TEST_BUILD_DIR=${PROJECT_BINARY_DIR};TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR};TEST_CXX=${CMAKE_CXX_COMPILER};TEST_GENERATOR=${CMAKE_GENERATOR};WEFT_STUCK_AFTER=60;WEFT_BOOT_TIMEOUT_S=300")
 endfunction()

@@ -53,7 +53,7 @@ def unpacked(target):
 
 def is_fuzzer(target):
     done = subprocess.run([WORK / target, "-help=1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=60, check=False)
+                          stderr=subprocess.STDOUT, timeout=300, check=False)
     return b"libFuzzer" in done.stdout or b"max_total_time" in done.stdout
 
 
@@ -95,7 +95,7 @@ def keep(target):
     shutil.rmtree(merged, ignore_errors=True)
     merged.mkdir()
     subprocess.run([WORK / target, "-set_cover_merge=1", "-max_len=200", merged, WORK / f"{target}-found",
-                    unpacked(target)], stdin=subprocess.DEVNULL, check=True, timeout=600)
+                    unpacked(target)], stdin=subprocess.DEVNULL, check=True, timeout=3000)
     write_corpus(target, merged)
 
 

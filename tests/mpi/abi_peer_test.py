@@ -50,7 +50,7 @@ class Preloaded(OutsideTest):
         for command in (["-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", "theirs.c", "-o", cls.stand_in],
                         # The run path that comes before all that variables say.
                         [header, "whose.c", "-o", cls.program, cls.stand_in, f"-Wl,-rpath,{cls.theirs},--disable-new-dtags"]):
-            subprocess.run(["cc", *map(str, command)], cwd=cls.folder, check=True, timeout=100)
+            subprocess.run(["cc", *map(str, command)], cwd=cls.folder, check=True, timeout=600)
 
     def test_the_run_path_finds_the_other_library_without_the_option(self):
         self.assertEqual(run(WEFT_RUN, "-n", 1, self.program).returncode, 9)
@@ -62,7 +62,7 @@ class Preloaded(OutsideTest):
         (self.folder / "tool.c").write_text(TOOL)
         tool = self.folder / "tool.so"
         subprocess.run(["cc", f"-I{BUILD}/include/weft-mpi", "-shared", "-fPIC", self.folder / "tool.c", "-o", tool], check=True,
-                       timeout=100)
+                       timeout=600)
         for how in ({"env": environment(LD_PRELOAD=str(tool))}, {}):
             options = [] if how else ["-x", f"LD_PRELOAD={tool}"]
             self.assertEqual(self.succeeds(WEFT_RUN, "--mpi", *options, "-n", 1, self.program, **how), ["Weft", "tool"])

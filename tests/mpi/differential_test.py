@@ -74,7 +74,7 @@ class Library:
     @functools.cached_property
     def version(self):
         """What its launcher says first of itself; MPICH's says the version in its second line."""
-        said = subprocess.run([self.launcher, "--version"], capture_output=True, text=True, timeout=60).stdout
+        said = subprocess.run([self.launcher, "--version"], capture_output=True, text=True, timeout=300).stdout
         return " ".join(" ".join(said.splitlines()[:2]).split())
 
     @property

@@ -33,7 +33,7 @@ def ends_alone(*command):
         for reader in readers:
             reader.start()
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=300)
         except subprocess.TimeoutExpired:
             process.kill()
         for reader in readers:

@@ -3,11 +3,10 @@
 # stages: release
 """Suites of the MPI library, with shared memory left out: ranks are threads of one process."""
 
-import os
 import subprocess
 import unittest
 
-from ofi_program import BUILD, SECONDS_MAX, providers_here, remove_what_the_dead_left
+from ofi_program import BUILD, SECONDS_MAX, clean_environment, providers_here, remove_what_the_dead_left
 
 PROGRAM = BUILD / "tests/weft-mpi-tests"
 SUITES = ("point_to_point", "modes", "buffered", "persistent", "probes", "typed_messages", "communicators", "collectives",
@@ -21,10 +20,9 @@ class MpiOverLibfabric(unittest.TestCase):
         if not providers_here():
             self.skipTest("libfabric has no provider that Weft can use")
         remove_what_the_dead_left()
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PMI", "WEFT_", "FI_", "GTEST_"))}
         chosen = ":".join(f"mpi_{suite}.*" for suite in SUITES)
         result = subprocess.run([PROGRAM, "--gtest_brief=1", f"--gtest_filter={chosen}"],
-                                env=environment | {"WEFT_TRANSPORT": "self,ofi"}, stdin=subprocess.DEVNULL,
+                                env=clean_environment() | {"WEFT_TRANSPORT": "self,ofi"}, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS_MAX)
         self.assertEqual(result.returncode, 0, result.stdout)
 

@@ -72,7 +72,7 @@ class TwoNodes(unittest.TestCase):
     @classmethod
     def clean(cls):
         cls.cleaner.stdin.close()
-        cls.cleaner.wait(60)
+        cls.cleaner.wait(300)
 
     def run_on_nodes(self, *command, **variables):
         result = run(2 * RANKS_PER_NODE, self.on_node, *command, **variables)

@@ -40,7 +40,7 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "LastTest.log"
             log.write_text("Start testing\n" + "\n".join(entries))
-            return subprocess.run([sys.executable, "-B", SOURCE / "tools/test_report.py", log], text=True, timeout=60,
+            return subprocess.run([sys.executable, "-B", SOURCE / "tools/test_report.py", log], text=True, timeout=300,
                                   stdout=subprocess.PIPE, check=True).stdout
 
     def test_passed_failed_and_skipped_tests_are_counted_with_the_reason(self):
@@ -79,7 +79,7 @@ class Slowest(unittest.TestCase):
             entry = "{0}/2 Testing: unit.{1}\n{0}/2 Test: unit.{1}\nOutput:\nTest time of its own\n<end of output>\nTest time =   {2} sec\n"
             log = build / "ran-0.log"
             log.write_text("Start testing\n" + entry.format(1, "short", "0.25") + "----\n\n" + entry.format(2, "long", "3.00") + "----\n")
-            text = subprocess.run([sys.executable, "-B", SOURCE / "tools/slowest.py", build, log], text=True, timeout=60,
+            text = subprocess.run([sys.executable, "-B", SOURCE / "tools/slowest.py", build, log], text=True, timeout=300,
                                   stdout=subprocess.PIPE, check=True).stdout
             self.assertEqual((build / "slowest.txt").read_text(), text)
         lines = text.splitlines()
@@ -97,7 +97,7 @@ class Seeds(unittest.TestCase):
             self.assertEqual(drawn_seeds.seeds_of_run("a_test", 4, root), [1, 2, 3, 4, 7000000])  # without git
             self.assertEqual(drawn_seeds.kept("a_test", root), {3: "", 7000000: "net"})
             subprocess.run("git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m a", shell=True, cwd=root,
-                           check=True, timeout=60)
+                           check=True, timeout=300)
             drawn = drawn_seeds.seeds_of_run("a_test", 4, root)
             self.assertEqual(drawn, drawn_seeds.seeds_of_run("a_test", 4, root))
             self.assertEqual(drawn[:4], list(range(drawn[0], drawn[0] + 4)))

@@ -125,7 +125,8 @@ def variables(seed):
 
 def run_one(command, seed, chosen):
     """Why it failed, or None, and the faults that it counted."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI", "GTEST_"))}
+    patience = ("WEFT_STUCK_AFTER", "WEFT_BOOT_TIMEOUT_S")
+    environment = {k: v for k, v in os.environ.items() if k in patience or not k.startswith(("WEFT_", "PMI", "GTEST_"))}
     faults = dict.fromkeys(KINDS, 0)
     try:
         done = subprocess.run(command, env=dict(environment, **chosen), stdin=subprocess.DEVNULL,

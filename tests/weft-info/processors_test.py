@@ -48,7 +48,7 @@ class ManyProcessors(unittest.TestCase):
     def run_with_many(self, *command):
         own = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
         result = subprocess.run([str(part) for part in command], env=dict(own, LD_PRELOAD=str(self.library)), text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         return result.stdout
 

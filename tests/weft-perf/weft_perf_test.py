@@ -30,7 +30,8 @@ TINY = ["--rounds", "2", "--duration", "0.002", "--fast-below", "1e6"]
 
 
 def run(*arguments, ranks=0, timeout=600, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "PMI"))}
+    patience = ("WEFT_STUCK_AFTER", "WEFT_BOOT_TIMEOUT_S")
+    environment = {k: v for k, v in os.environ.items() if k in patience or not k.startswith(("WEFT_", "PMI"))}
     command = [BUILD / "bin/weft-run", "-n", str(ranks), PERF] if ranks else [PERF]
     return subprocess.run([*command, *map(str, arguments)], env=dict(environment, **variables), text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)

@@ -15,7 +15,7 @@ from pathlib import Path
 SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 WEFT_RUN = str(BUILD / "bin/weft-run")
-LIMIT = 60  # seconds for anything; never reached where all is well
+LIMIT = 240  # seconds for anything; never reached where all is well
 
 
 @unittest.skipUnless(os.uname().machine in ("x86_64", "aarch64"), "the numbers of system calls are known for these")

@@ -20,7 +20,7 @@ SOURCE = Path(os.environ.get("TEST_SOURCE_DIR", Path(__file__).resolve().parents
 BUILD = Path(os.environ.get("TEST_BUILD_DIR", SOURCE / "build"))
 WEFT_RUN = str(BUILD / "bin/weft-run")
 STEPS = str(BUILD / "tests/process/boot_steps")
-LIMIT = 60  # seconds for anything; never reached where all is well
+LIMIT = 240  # seconds for anything; never reached where all is well
 
 # Many a test says what each rank does: $1 for rank 0, $2 for rank 1 ...
 BY_RANK = 'shift $PMI_RANK; eval "$1"'
