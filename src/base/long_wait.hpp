@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -37,9 +38,12 @@ class long_wait {
       leave();
   }
 
-  /// Called before each slow step of the wait, which began at `since`.
+  /// Called before each slow step of the wait, which began at `since`. Where it is a part of a longer wait, that one's
+  /// beginning counts.
   void note(clock::time_point since, clock::time_point now, const wait_details& details = {}) noexcept {
-    if (!is_listed_ && now - since >= listed_after) [[unlikely]]
+    if (is_listed_) return;
+    since = std::min(since, this_thread_waits().since);
+    if (now - since >= listed_after) [[unlikely]]
       enter(since, details);
   }
 
@@ -66,7 +70,7 @@ class slow_wait {
 
   /// Called after each step.
   void note(const backoff& waiting) noexcept {
-    if (!waiting.is_long()) return;
+    if (!waiting.is_long() && !this_thread_waits().is_part()) return;
     const clock::time_point now = clock::now();
     if (since_ == clock::time_point{}) since_ = now;
     wait_.note(since_, now, details_);

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/clock.hpp"
+
 namespace weft::base {
 
 struct wait_note {
@@ -16,7 +18,10 @@ struct wait_note {
   const char* call = nullptr;  // has static storage
   std::uint32_t peer = nobody;
   std::uint64_t tag = 0;
-  bool is_poll = false;  // it will look again and again instead
+  bool is_poll = false;                                // it will look again and again instead
+  clock::time_point since = clock::time_point::max();  // when a wait that consists of several began
+
+  [[nodiscard]] bool is_part() const noexcept { return since != clock::time_point::max(); }
 };
 
 /// ` with rank 1, tag 5`, or nothing.

@@ -79,8 +79,8 @@ bool wait_as(const waiting_function& function, device& dev, const completion& ob
   return wait_as(function, dev, std::span{&only, 1}, std::move(is_done));
 }
 
-/// While one lives, reports name this function, of static storage, for other waits of the calling thread; in a fiber it
-/// does nothing.
+/// While one lives, reports name this function, of static storage, for other waits of the calling thread, and take them
+/// for parts of one wait; in a fiber it does nothing.
 class wait_name {
  public:
   explicit wait_name(const char* function) noexcept;

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "base/callback_scope.hpp"
+#include "base/clock.hpp"
+#include "base/this_wait.hpp"
 #include "base/waiter.hpp"
 #include "core/runtime/describe.hpp"
 #include "core/runtime/runtime_state.hpp"
@@ -91,7 +93,7 @@ bool detail::wait_as(const waiting_function& function, device& dev, std::span<co
 }
 
 detail::wait_name::wait_name(const char* function) noexcept : is_fiber_{base::waiter{}.is_fiber()} {
-  if (!is_fiber_) base::this_thread_waits() = {.call = function};
+  if (!is_fiber_) base::this_thread_waits() = {.call = function, .since = base::clock::now()};
 }
 detail::wait_name::~wait_name() {
   if (!is_fiber_) base::this_thread_waits() = {};
