@@ -63,7 +63,9 @@ class device::incoming_payload final : public operation {
 
 bool outgoing_message::advance(device& device) noexcept {
   if (const std::size_t bytes = std::exchange(left_bytes_, 0); bytes != 0) {
-    MPI_Isend(payload(), static_cast<int>(bytes), MPI_BYTE, peer_, data_tag_, device.comm_, &request_);
+    // Where messages of one tag may overtake each other, the tag is used again only after its receive has this one.
+    const auto send = device.is_any_source_ ? MPI_Issend : MPI_Isend;
+    send(payload(), static_cast<int>(bytes), MPI_BYTE, peer_, data_tag_, device.comm_, &request_);
     return true;
   }
   // [outgoing.sent] release -> [outgoing.free]: MPI has read the payload.
