@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # subject: src/mpi
 # not under sanitizers, whose runtimes have symbols of their own
-"""The library exports the names of the standard ABI and no other; its header compiles in all languages, and agrees with
+"""The library exports the names of the standard ABI, those of its extensions, and no other; its headers compile in all languages, and mpi.h agrees with
 that of another library of the ABI where TEST_MPI_PEER names its compiler's wrapper, such as mpicc_abi."""
 
 import os
@@ -35,12 +35,17 @@ def run(*command, **options):
 
 class Abi(unittest.TestCase):
     tables = Tables(TABLES)
+    extensions = Tables(TABLES / "extensions", tables)
 
     def test_all_names_and_their_twins_are_exported_and_no_other(self):
         listed = run("nm", "-D", "--defined-only", BUILD / "lib/libmpi_abi.so.1").splitlines()
         exported = {line.split()[2]: line.split()[1] for line in listed}
         names = [one.name for one in self.tables.functions]
         self.assertEqual(len(set(names)), FUNCTIONS)
+        self.assertEqual({name for name in names if not name.startswith("MPI_")}, set())
+        extensions = [one.name for one in self.extensions.functions]
+        self.assertEqual({name for name in extensions if not name.startswith("MPIX_")}, set())
+        names += extensions
         self.assertEqual(set(exported), {prefix + name for name in names for prefix in ("", "P")})
         self.assertEqual({exported[name] for name in names}, {"W"})
         self.assertEqual({exported["P" + name] for name in names}, {"T"})
@@ -58,12 +63,13 @@ class Abi(unittest.TestCase):
         self.assertEqual((len(families), len(others)), (8, FUNCTIONS_THERE))
         self.assertEqual(others - supported, set())
 
-    def test_the_header_compiles_in_c_and_cxx(self):
+    def test_the_headers_compile_in_c_and_cxx(self):
         program = '#include <mpi.h>\nstatic MPI_Comm of = MPI_COMM_WORLD;\nint main(void) { return of == MPI_COMM_NULL; }\n'
         for compiler, language, standards in (("cc", "c", ("c89", "c99", "c11")), ("c++", "c++", ("c++98", "c++11", "c++20"))):
             for standard in standards:
-                run(compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{HEADER}",
-                    "-fsyntax-only", "-", input=program)
+                for text in (program, program.replace("<mpi.h>", "<mpix.h>")):
+                    run(compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", f"-I{HEADER}",
+                        "-fsyntax-only", "-", input=text)
 
     def test_functions_of_fortrans_handles_are_compiled_into_the_program(self):
         """So it needs no name that other libraries of the ABI lack."""

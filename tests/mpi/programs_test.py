@@ -102,6 +102,44 @@ class Programs(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (16, ""))
             self.assertRegex(result.stderr, rf"\AMPI_Init_thread: MPI_ERR_OTHER: [^\n]*{text}[^\n]*\n\Z")
 
+    def test_listings_of_the_paper_on_progress(self):
+        """zhou2024, Listings 2 to 8; 5 needs streams."""
+        for listing, line in (("2", "10 of 10 ended"), ("3", "10 latencies, none below zero"), ("4", "10 of 10 ended"), ("7", None),
+                              ("8", "0 wrong")):
+            for ranks in (1, 2, 4):
+                with self.subTest(listing=listing, ranks=ranks):
+                    lines = [] if line is None else [line] * ranks
+                    self.assertEqual(self.ends_well(ranks, self.made(f"listing{listing}")), lines)
+        for ranks in (1, 2, 5):
+            self.assertEqual(self.ends_well(ranks, self.made("listing6")), [f"{2 * ranks} of {2 * ranks}"] * ranks)
+        for name in ("listing6", "listing8"):
+            self.ends_well(2, self.made(name), WEFT_TRANSPORT="sim:self,sim:shm", WEFT_SIM_SEED="7")
+            self.ends_well(2, self.made(name), WEFT_MPI_PROGRESS_THREAD="1")
+            self.ends_well(2, self.made(name), WEFT_CHECK="1")
+
+    def test_finalize_ends_hooks(self):
+        left = self.made("hooks_left")
+        for ranks in (1, 2, 3):
+            self.assertEqual(self.ends_well(ranks, left, "chain"), ["5 ended, message 0"] * ranks)
+            self.assertEqual(self.ends_well(ranks, left, "message"),
+                             ["0 ended, message 0"] * (ranks - 1) + ["1 ended, message 7"])
+
+    def test_a_hook_that_never_ends_is_named(self):
+        """The program is ended once the line is there."""
+        with subprocess.Popen([BUILD / "bin/weft-run", "-n", "1", "--timeout", str(SECONDS_MAX), self.made("hooks_left"), "never"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "WEFT_STUCK_AFTER": "1"}) as process:
+            line = next((line for line in process.stderr if " has waited " in line), "")
+            process.terminate()
+        self.assertRegex(line, r"in MPI_Finalize for the end of 1 hook of MPIX_Async_start\n\Z")
+
+    def test_extensions_outside_of_init_and_finalize_end_in_one_line(self):
+        for time in ("before", "after"):
+            for word, name in (("start", "MPIX_Async_start"), ("progress", "MPIX_Stream_progress"), ("query", "MPIX_Request_is_complete")):
+                result = run(self.made("mpix_outside"), time, word)
+                line = f"{name}: MPI_ERR_OTHER: it is called before MPI_Init or after MPI_Finalize\n"
+                self.assertEqual((result.returncode, result.stderr), (16, line), (time, word))
+
     def test_time_does_not_go_back(self):
         for threads in ("one", "threads"):
             self.assertEqual(self.ends_well(2, self.made("hands_times_on"), threads), ["0", "0"])

@@ -15,7 +15,7 @@ ROOMS = {
              "door"],
     "coll": ["args", "schedule", "algorithms", "choose", "levels", "group", "run", "termination"],
     "mpi": ["clock", "handle", "datatype", "error", "group", "info", "objects", "tool", "rank", "check", "message", "collective",
-            "communicator", "topology", "type", "environment", "api"],
+            "communicator", "topology", "type", "extensions", "environment", "api"],
 }
 # The sources of core that include headers of rooms above their own, and which. The list only shrinks.
 UPWARD = {

@@ -167,7 +167,7 @@ def entries(tables, chapter, includes):
     return out + '}  // extern "C"\n'
 
 
-def exports(tables):
+def exports(*tables):
     """A version script. The names have no version, as programs of other libraries of the ABI ask for none."""
-    names = "".join(f"    {prefix}{one.name};\n" for one in tables.functions for prefix in ("", "P"))
+    names = "".join(f"    {prefix}{one.name};\n" for each in tables for one in each.functions for prefix in ("", "P"))
     return f"{{\n  global:\n{names}  local:\n    *;\n}};\n"

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the header and the entry points of the MPI library from the tables beside it.
+"""Makes the headers and the entry points of the MPI library from the tables beside it, and from those in `extensions`.
 
-generate.py header FILE            mpi.h
-generate.py entries CHAPTER FILE   the functions of CHAPTER.table
-generate.py exports FILE           the version script of the library
-generate.py absent FILE            a page that lists the functions that are absent
-generate.py calls FILE             a table of functions for tests, which call them with any arguments
+generate.py header FILE                      mpi.h
+generate.py extension-header FILE            mpix.h
+generate.py entries CHAPTER FILE             the functions of CHAPTER.table
+generate.py extension-entries CHAPTER FILE   the functions of extensions/CHAPTER.table
+generate.py exports FILE                     the version script of the library
+generate.py absent FILE                      a page that lists the functions that are absent
+generate.py calls FILE                       a table of functions for tests, which call them with any arguments
 """
 
 import sys
@@ -17,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 from calls import calls  # noqa: E402
 from entries import entries, exports  # noqa: E402
-from header import header  # noqa: E402
+from header import extension_header, header  # noqa: E402
 from tables import TableError, Tables  # noqa: E402
 
 
@@ -33,18 +35,27 @@ def absent(tables):
     return "\n".join(lines)
 
 
+MADE = {
+    "header": lambda abi, extensions: header(abi),
+    "extension-header": lambda abi, extensions: extension_header(extensions),
+    "entries": lambda abi, extensions, chapter: entries(abi, chapter, ["mpi/api/bodies.hpp"]),
+    "extension-entries": lambda abi, extensions, chapter: entries(extensions, chapter, ["mpi/api/extension_bodies.hpp"]),
+    "exports": exports,
+    "absent": lambda abi, extensions: absent(abi),
+    "calls": lambda abi, extensions: calls(abi),
+}
+
+
 def main(arguments):
-    if not arguments or arguments[0] not in ("header", "entries", "exports", "absent", "calls"):
+    if not arguments or arguments[0] not in MADE:
         raise SystemExit(__doc__)
     made, *middle, output = arguments
     try:
-        tables = Tables(FOLDER)
+        abi = Tables(FOLDER)
+        extensions = Tables(FOLDER / "extensions", abi)
     except TableError as error:
         raise SystemExit(f"generate.py: {error}") from None
-    if made == "entries":
-        text = entries(tables, middle[0], ["mpi/api/bodies.hpp"])
-    else:
-        text = {"header": header, "exports": exports, "absent": absent, "calls": calls}[made](tables)
+    text = MADE[made](abi, extensions, *middle)
     Path(output).parent.mkdir(parents=True, exist_ok=True)
     Path(output).write_text(text)
 

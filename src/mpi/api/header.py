@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes mpi.h: handles, constants, types of callbacks, prototypes, and for handles of Fortran functions of the program's
-own. It is C89 in all that it uses but `__inline__`, for all of C and C++."""
+own. It is C89 in all that it uses but `__inline__`, for all of C and C++. Writes mpix.h, the header of the extensions."""
 
-GUARD = "WEFT_MPI_H_INCLUDED"
-OPEN = """/* mpi.h of Weft: the standard ABI of MPI 5. Made by the build from src/mpi/api. */
+OPEN = """/* {title}. Made by the build from src/mpi/api. */
 #ifndef {guard}
 #define {guard}
 
-#include <stdint.h>
+#include {included}
 
 #ifdef __cplusplus
 extern "C" {{
@@ -65,7 +64,8 @@ def of_types(tables):
     lines = [f"typedef {tag} *{name};" for name, tag in handles_of(tables).items()]
     for name in ENUMERATIONS:
         values = [f"  {row['name']} = {row['value']}" for row in tables.constants if row["type"] == name]
-        lines += ["", f"typedef enum {name} {{", ",\n".join(values), f"}} {name};"]
+        if values:
+            lines += ["", f"typedef enum {name} {{", ",\n".join(values), f"}} {name};"]
     lines.append("")
     callbacks = []
     for row in tables.types:
@@ -101,6 +101,16 @@ def of_fortran(tables):
     return [FORTRAN.format(functions="\n".join(lines))]
 
 
+def joined(parts, **values):
+    return OPEN.format(**values) + "\n" + "\n\n".join("\n".join(part) for part in parts if part) + "\n" + CLOSE
+
+
 def header(tables):
-    parts = [of_types(tables), of_constants(tables), of_functions(tables), of_fortran(tables)]
-    return OPEN.format(guard=GUARD) + "\n" + "\n\n".join("\n".join(part) for part in parts) + "\n" + CLOSE
+    return joined([of_types(tables), of_constants(tables), of_functions(tables), of_fortran(tables)],
+                  title="mpi.h of Weft: the standard ABI of MPI 5", guard="WEFT_MPI_H_INCLUDED", included="<stdint.h>")
+
+
+def extension_header(extensions):
+    return joined([of_types(extensions), of_constants(extensions), of_functions(extensions)],
+                  title="mpix.h of Weft: extensions, which are no part of the standard ABI", guard="WEFT_MPIX_H_INCLUDED",
+                  included='"mpi.h"')

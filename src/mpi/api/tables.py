@@ -62,12 +62,12 @@ def read_parameter(text):
 
 
 def read_prototype(line, chapter):
-    found = re.fullmatch(r"(?:(\w+) )?(MPI\w*)\((.*)\)", line)
+    found = re.fullmatch(r"(?:(\w+ \*|\w+ ))?(MPI\w*)\((.*)\)", line)
     if not found:
         raise TableError(f"no prototype: {line}")
     returns, name, parameters = found.groups()
     listed = [] if parameters == "void" else [read_parameter(text) for text in parameters.split(",")]
-    return Function(name, returns or "int", listed, chapter)
+    return Function(name, (returns or "int").strip(), listed, chapter)
 
 
 def read_chapter(path):
@@ -108,12 +108,14 @@ def read_rows(path):
 
 
 class Tables:
-    def __init__(self, folder):
+    """The tables of a folder. `base`: of another folder, whose objects and checks hold here, too."""
+
+    def __init__(self, folder, base=None):
         folder = Path(folder)
         self.constants = read_rows(folder / "constants.tsv")
         self.types = read_rows(folder / "types.tsv")
-        self.objects = read_rows(folder / "objects.tsv")
-        self.checks = read_rows(folder / "checks.tsv")
+        self.objects = base.objects if base else read_rows(folder / "objects.tsv")
+        self.checks = read_rows(folder / "checks.tsv") + (base.checks if base else [])
         self.chapters = {path.stem: read_chapter(path) for path in sorted(folder.glob("*.table"))}
 
     @property

@@ -12,6 +12,7 @@
 #include "mpi/error/error.hpp"
 #include "mpi/error/job_end.hpp"
 #include "mpi/error/program_call.hpp"
+#include "mpi/extensions/hooks.hpp"
 #include "mpi/rank/attributes.hpp"
 #include "mpi/rank/raise.hpp"
 #include "mpi/rank/rank_state.hpp"
@@ -64,7 +65,9 @@ int end_rank(rank_slot& slot) noexcept {
   // First, while all of MPI may be called (MPI 5.0, 11.4.3). Where one fails, the others stay, and the rank ends.
   int result = delete_attributes_of_self(rank);
   if (result != MPI_SUCCESS) result = raise_at_end(rank, &rank.self, result);
-  const int error = end_operations(rank);
+  // Hooks first: they may wait for requests that are open.
+  int error = end_hooks(rank);
+  if (error == MPI_SUCCESS) error = end_operations(rank);
   if (error != MPI_SUCCESS) {
     drop_exception(result);
     result = raise_at_end(rank, nullptr, error);

@@ -104,7 +104,8 @@ struct wait_in_order {
 };
 
 // Waits until `req` is done, or until one of all requests has failed.
-void wait_for_first(rank_state& rank, const request& req, failure_watch& watch, std::span<const MPI_Request> all) {
+void wait_for_first(rank_state& rank, request& req, failure_watch& watch, std::span<const MPI_Request> all) {
+  if (req.owned != nullptr) req.owned->wait(rank, req);
   const wait_in_order mine{req, rank.signals, rank.signals.failures()};
   if (watch.has_failed()) return;
   weft::device& device = device_of(rank, req);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message/generalized.hpp"
 
+#include <utility>
+
 #include "mpi/error/error.hpp"
 #include "mpi/rank/rank_state.hpp"
+#include "weft/device.hpp"
+#include "weft/hook.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -15,18 +19,42 @@ class generalized final : public request_part {
   // Calls it for a request that the program has freed; for others `complete` has called it.
   ~generalized() override { call_free(); }
 
+  // Progress polls the request from now on, until it is done. **Errors**: std::bad_alloc.
+  void poll_in_progress(rank_state& rank, request& req) {
+    hook_ = rank.device.add_hook([this, &rank, &req] {
+      if (req.is_done()) return hook_answer::done;
+      // The program's function may complete the request; if the program has freed it, this object is gone then.
+      bool is_gone = false;
+      is_gone_ = &is_gone;
+      MPI_Status status{};
+      const int error = guarded([&] { return functions_.poll(functions_.state, &status); });
+      if (is_gone) return hook_answer::done;
+      is_gone_ = nullptr;
+      if (error != MPI_SUCCESS && !req.is_done()) end_by(rank, req, error);
+      return req.is_done() ? hook_answer::done : hook_answer::no_progress;
+    });
+  }
+
   void complete(rank_state& /*rank*/, request& /*self*/, outcome& result) noexcept override {
     describe(result);
     const int error = call_free();
     if (result.error == MPI_SUCCESS) result.error = error;
   }
   void describe(outcome& result) noexcept override {
+    const int error_before = result.error;
     MPI_Status status{};
     write_status(&status, result);
     const int error = functions_.query != nullptr ? guarded([&] { return functions_.query(functions_.state, &status); })
                                                   : MPI_SUCCESS;
     result = outcome_of(status);
-    result.error = error;
+    result.error = error_before != MPI_SUCCESS ? error_before : error;
+  }
+  void wait(rank_state& rank, request& req) noexcept override {
+    if (functions_.wait == nullptr || weft::detail::is_in_callback()) return;
+    MPI_Status status{};
+    void* state = functions_.state;
+    const int error = guarded([&] { return functions_.wait(1, &state, 0, &status); });
+    if (error != MPI_SUCCESS && !req.is_done()) end_by(rank, req, error);
   }
   int cancel(rank_state& /*rank*/, request& req) noexcept override {
     if (functions_.cancel == nullptr) return MPI_SUCCESS;
@@ -34,13 +62,22 @@ class generalized final : public request_part {
   }
 
  private:
+  // A function of the program has failed, by which it makes progress.
+  static void end_by(rank_state& rank, request& req, int error) noexcept {
+    req.finish(outcome{.error = error});
+    rank.signals.count_failure();
+    rank.signals.wake();
+  }
   int call_free() noexcept {
-    MPI_Grequest_free_function* const free = functions_.free;
-    functions_.free = nullptr;
+    hook_.remove();  // waits until no other thread polls
+    if (is_gone_ != nullptr) *is_gone_ = true;
+    MPI_Grequest_free_function* const free = std::exchange(functions_.free, nullptr);
     return free != nullptr ? guarded([&] { return free(functions_.state); }) : MPI_SUCCESS;
   }
 
   generalized_functions functions_;
+  hook hook_{};
+  bool* is_gone_ = nullptr;  // of the poll that runs
 };
 
 // Finds also a request that the program has freed: the memory of requests stays theirs, and it owns its part still.
@@ -57,9 +94,19 @@ int start_generalized(rank_state& rank, const generalized_functions& functions, 
   return guarded([&] {
     auto made = std::make_unique<generalized>(functions);
     request& req = rank.requests.acquire(nullptr, request_operation::generalized);
+    generalized& part = *made;
     req.owned = made.release();
     *handle = handle_of(req);
-    return MPI_SUCCESS;
+    if (functions.poll == nullptr) return MPI_SUCCESS;
+    const int error = guarded([&] {
+      part.poll_in_progress(rank, req);
+      return MPI_SUCCESS;
+    });
+    if (error == MPI_SUCCESS) return error;
+    *handle = MPI_REQUEST_NULL;
+    req.finish(outcome{});
+    rank.requests.release(req);
+    return error;
   });
 }
 

@@ -2,6 +2,7 @@
 #include "mpi/message/requests.hpp"
 
 #include "mpi/error/error.hpp"
+#include "mpi/rank/raise.hpp"
 #include "mpi/rank/rank_state.hpp"
 #include "weft/device.hpp"
 
@@ -36,16 +37,38 @@ int start(rank_state& rank, request& req) {
   return req.owner != nullptr ? fail_in(*req.owner, error) : error;
 }
 
+// What the request owns acts at its completion. A generalized request has no query then (13.2), and ends by itself.
+int end_freed(rank_state& rank, request& req) noexcept {
+  if (req.owned == nullptr || req.is_persistent || req.operation == request_operation::generalized || !req.is_done())
+    return MPI_SUCCESS;
+  outcome result = req.result;
+  req.owned->complete(rank, req, result);
+  return req.result.error == MPI_SUCCESS ? fail_of(req, result) : MPI_SUCCESS;
+}
+
 }  // namespace
 
 int free_request(rank_state& rank, MPI_Request* handle) noexcept {
   request* const req = find_request(*handle);
   if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
   return guarded([&] {
+    const int error = end_freed(rank, *req);
     rank.requests.release_when_done(*req);
     *handle = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+    return error;
   });
+}
+
+int is_complete(MPI_Request handle) {
+  rank_state* const here = current_rank();
+  if (here == nullptr) [[unlikely]]
+    return raise_outside("MPIX_Request_is_complete", fail_outside());
+  if (handle == MPI_REQUEST_NULL) return 1;
+  const request* const req = find_request(handle);
+  if (req != nullptr) [[likely]]
+    return req->is_done() ? 1 : 0;
+  raise(*here, nullptr, fail(MPI_ERR_REQUEST, "it is no request"), "MPIX_Request_is_complete");
+  return 1;  // a loop that waits for it ends
 }
 
 int cancel_request(rank_state& rank, MPI_Request* handle) noexcept {

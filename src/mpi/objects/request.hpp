@@ -42,11 +42,13 @@ class request_part {
   /// Starts a persistent request, which then is active and not done; or ends it by `finish`. An error class
   /// leaves it inactive.
   virtual int start(rank_state& rank, request& req);
-  /// The function that completes the request, such as MPI_Wait, calls this once with the result, which it may change,
-  /// also its error. It may wait for nothing.
+  /// The function that completes the request, such as MPI_Wait or, of a request that is done, MPI_Request_free, calls
+  /// this once with the result, which it may change, also its error. It may wait for nothing.
   virtual void complete(rank_state& /*rank*/, request& /*self*/, outcome& /*result*/) noexcept {}
   /// The result that MPI_Request_get_status shows, which does not complete the request.
   virtual void describe(outcome& /*result*/) noexcept {}
+  /// MPI_Waitall calls this before it waits for the request. It may wait, too.
+  virtual void wait(rank_state& /*rank*/, request& /*self*/) noexcept {}
   /// MPI_Cancel, of a request that need not be done. Returns an error class.
   virtual int cancel(rank_state& /*rank*/, request& /*self*/) noexcept { return MPI_SUCCESS; }
 };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/objects/async_hooks.hpp"
 #include "mpi/objects/pending_messages.hpp"
 #include "mpi/objects/request.hpp"
 #include "weft/device.hpp"
@@ -60,12 +61,15 @@ class vci_list {
   void stop_threads() noexcept { threads_.clear(); }
   [[nodiscard]] bool have_sends() const noexcept;
   void cancel_receives() noexcept;
+  /// The hooks of the program, which the first device has.
+  [[nodiscard]] async_hooks& hooks() noexcept { return hooks_; }
 
  private:
   std::vector<std::unique_ptr<weft::device>> made_;
   std::vector<std::unique_ptr<vci>> all_;
   std::vector<std::unique_ptr<weft::progress_thread>> threads_;
   bool has_global_progress_;
+  async_hooks hooks_;
 };
 
 }  // namespace weft::mpi

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Hooks of the program, and progress without a request (zhou2024, 3.2 and 3.3). Arguments are checked by the callers,
+// the entry points: a stream is the default one.
+#pragma once
+
+#include "mpix.h"
+
+namespace weft::mpi {
+
+struct rank_state;
+
+/// MPIX_Async_start.
+int start_hook(rank_state& rank, MPIX_Async_poll_function* poll, void* state) noexcept;
+/// MPIX_Async_spawn: the new hook begins after the poll function that runs now has returned.
+int spawn_hook(rank_state& rank, MPIX_Async_poll_function* poll, void* state) noexcept;
+/// MPIX_Async_get_state.
+[[nodiscard]] void* state_of(MPIX_Async_thing thing) noexcept;
+
+/// MPIX_Stream_progress. **Threads**: any that may call MPI; inside a hook it does nothing.
+int make_progress(rank_state& rank) noexcept;
+
+/// MPI_Finalize: makes progress until all hooks have ended. Returns an error class.
+int end_hooks(rank_state& rank) noexcept;
+
+}  // namespace weft::mpi
