@@ -63,7 +63,7 @@ class device::incoming_payload final : public operation {
 
 bool outgoing_message::advance(device& device) noexcept {
   if (const std::size_t bytes = std::exchange(left_bytes_, 0); bytes != 0) {
-    // Where messages of one tag may overtake each other, the tag is used again only after its receive has this one.
+    // Messages of one tag may overtake each other there: the tag is used again only after its receive has this one.
     const auto send = device.is_any_source_ ? MPI_Issend : MPI_Isend;
     send(payload(), static_cast<int>(bytes), MPI_BYTE, peer_, data_tag_, device.comm_, &request_);
     return true;
