@@ -58,5 +58,8 @@ struct mpi_settings {
 /// of range, and for settings that contradict each other.
 [[nodiscard]] mpi_settings read_mpi_settings();
 
+/// Whether calls of this runtime's program are checked (WEFT_CHECK). **Blocking**: never. **Threads**: any.
+[[nodiscard]] bool checks_calls(const weft::runtime& owner) noexcept;
+
 }  // namespace detail
 }  // namespace weft

@@ -32,6 +32,7 @@ class bootstrap;
 namespace detail {
 class report_names;
 void use_report_names(runtime& owner, const report_names* names) noexcept;
+bool checks_calls(const runtime& owner) noexcept;
 }  // namespace detail
 namespace test {
 class local_job;
@@ -246,6 +247,7 @@ class runtime {
 
  private:
   friend void detail::use_report_names(runtime& owner, const detail::report_names* names) noexcept;
+  friend bool detail::checks_calls(const runtime& owner) noexcept;
   friend class completion;
   friend class device;
   friend class test::local_job;

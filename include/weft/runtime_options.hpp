@@ -56,7 +56,8 @@ struct runtime_options {
   /// `collective_options::algorithm` takes precedence. All ranks must give one value.
   std::string coll{};
   /// Whether the members of a group compare their calls before each collective, and refuse calls that differ
-  /// (docs/collectives.md). All ranks must give one value.
+  /// (docs/collectives.md), and whether MPI refuses calls that its threads may not make (docs/mpi.md). All ranks must
+  /// give one value.
   std::optional<bool> check{};
   /// Whether to try to read and write long messages in the memory of the other process.
   std::optional<bool> shm_cma{};

@@ -238,8 +238,8 @@ constexpr std::array table{
         "can't do is done by the one that the rules choose")),
     of_job<&o::check>(
         choice<&s::check>("WEFT_CHECK", check_names,
-                          "1: before a collective its members compare their calls, and refuse calls that differ; 1 is "
-                          "the default of debug builds")),
+                          "1: before a collective its members compare their calls, and refuse calls that differ; MPI "
+                          "refuses calls that its threads may not make; 1 is the default of debug builds")),
     of_rank<&o::sim_seed>(number<&s::sim_seed>("WEFT_SIM_SEED", "count", 0, std::numeric_limits<std::uint64_t>::max(),
                                                "sim: what all its choices come from; 0 draws one and prints it")),
     of_rank<&o::sim_delay_percent>(

@@ -201,6 +201,19 @@ class Programs(unittest.TestCase):
             result = run(wrong, how)
             self.assertEqual((result.returncode, result.stderr), (code, line + "\n"), how)
 
+    def test_threads_that_may_not_call_end_in_one_line_that_says_why(self):
+        wrong = self.made("wrong")
+        levels = {"0": "a second thread calls MPI, which the program has initialized with MPI_THREAD_SINGLE",
+                  "1024": "another thread than the main one calls MPI, which the program has initialized with MPI_THREAD_FUNNELED",
+                  "2048": "a thread calls MPI while another one is in MPI_Recv, and the program has initialized MPI with MPI_THREAD_SERIALIZED"}
+        for words, code, line in (
+                *((("thread", level), 16, f"MPI_Recv of rank 0: MPI_ERR_OTHER: {text}") for level, text in levels.items()),
+                (("request",), 7, "MPI_Wait of rank 0: MPI_ERR_REQUEST: another call, of MPI_Wait, has the same request and has not returned")):
+            result = run(wrong, *words, WEFT_CHECK="1")
+            self.assertEqual(result.returncode, code, (words, result.stderr))
+            # Two threads may be refused at the same time.
+            self.assertEqual(set(result.stderr.splitlines()), {line}, words)
+
     def test_operations_that_are_open_at_the_end_are_named_and_ended(self):
         """Each rank sends to the next one, and receives from the last one."""
         leaves = self.made("leaves_open")

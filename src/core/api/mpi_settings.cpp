@@ -5,7 +5,9 @@
 
 #include "base/config.hpp"
 #include "base/processors.hpp"
+#include "core/runtime/runtime_state.hpp"
 #include "weft/error.hpp"
+#include "weft/runtime.hpp"
 
 namespace weft::detail {
 
@@ -29,5 +31,7 @@ mpi_settings read_mpi_settings() {
           .devices_max = all.devices_max,
           .core_count = base::cores_within(base::processors_of_this_thread()).size()};
 }
+
+bool checks_calls(const weft::runtime& owner) noexcept { return owner.state_->job().settings().check; }
 
 }  // namespace weft::detail

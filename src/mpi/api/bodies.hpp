@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi.h"
+#include "mpi/check/checked_call.hpp"
 #include "mpi/check/communication.hpp"
 #include "mpi/check/group.hpp"
 #include "mpi/check/info.hpp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the entry points of a chapter, and the list of names that the library exports."""
+"""Writes the entry points of a chapter, its checked calls, and the list of names that the library exports."""
 
 from fnmatch import fnmatch
 
@@ -14,7 +14,10 @@ WAITING = ("MPI_Send", "MPI_Send_c", "MPI_[RS]send", "MPI_[RS]send_c", "MPI_Recv
            "MPI_Mprobe", "MPI_Mrecv", "MPI_Mrecv_c", "MPI_Comm_create", "MPI_Comm_create_group", "MPI_Comm_dup*", "MPI_Comm_split*", "MPI_Cart_create",
            "MPI_Cart_sub")
 
-OPEN = """// Entry points of the chapter `{chapter}`. Made by the build from src/mpi/api.
+# Functions that complete requests or free them: no two of them may have one request at the same time (MPI 5.0, 11.6.2).
+COMPLETING = ("MPI_Wait*", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free")
+
+OPEN = """// {content} of the chapter `{chapter}`. Made by the build from src/mpi/api.
 {includes}
 using namespace weft::mpi;
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -23,6 +26,25 @@ extern "C" {{
 """
 ALWAYS = "  rank_state* const here = current_rank();\n"
 BETWEEN = ALWAYS + '  if (here == nullptr) [[unlikely]] return raise_outside("{name}", fail_outside());\n'
+# The entry point of a function whose calls can be checked (WEFT_CHECK=1). A rank that checks them is hidden from it, so that the
+# others pay nothing: the look for a rank that is missing finds both.
+ENTRY = """[[gnu::cold, gnu::visibility("hidden")]] {returns} checked_{name}({prototype});
+{head}({prototype}) {{
+  rank_state* const here = unchecked_rank();
+  if (here == nullptr) [[unlikely]] return checked_{name}({arguments});
+  return body_{name}({passed});
+}}
+"""
+# A checked call: the same body again, with the fast path before it. It is compiled apart from the entry point, as the compiler
+# would inline less into that one if the fast path stood twice.
+CHECKED = """[[gnu::cold, gnu::visibility("hidden")]] {returns} checked_{name}({prototype}) {{
+  rank_state* const here = current_rank();
+  if (here == nullptr) return raise_outside("{name}", fail_outside());
+  checked_call call{{*here, "{name}"}};
+{requests}  if (call.failure() != MPI_SUCCESS) return raise(*here, nullptr, call.failure(), "{name}");
+{fast}  return body_{name}({passed});
+}}
+"""
 # Of functions that return no error class.
 VALUE = """{returns} P{name}({prototype}) {{
 {asserted}  return {body};
@@ -31,17 +53,18 @@ VALUE = """{returns} P{name}({prototype}) {{
 # Of functions that may be called before MPI_Init and after MPI_Finalize.
 ANYWHERE = "  [[maybe_unused]] rank_state* const here = current_rank();\n"
 # Of functions that have a fast path: the paths that follow it are functions of their own, so that the fast one saves few registers.
-FAST = """
-{head}({prototype}) {{
-  rank_state* const here = current_rank();
-  if (here != nullptr{outside}) [[likely]] {{
-    end_tests();
+FAST_PATH = """    end_tests();
     static_assert(noexcept({fast}));
     const int failure = {fast};
     if (failure == MPI_SUCCESS) [[likely]] return MPI_SUCCESS;
     if (failure != not_fast) [[unlikely]] return raise(*here, find_communicator(*here, comm), failure, "{name}");
   }}
-  return {rest};
+"""
+FAST = """
+{head}({prototype}) {{
+  rank_state* const here = unchecked_rank();
+  if (here != nullptr{outside}) [[likely]] {{
+""" + FAST_PATH + """  return {rest};
 }}
 """
 # Of absent functions with a parameter that is their error handler.
@@ -61,6 +84,24 @@ def ends_tests(function):
 def waits(function):
     return any(fnmatch(function.name, part) for part in WAITING) or (
         function.chapter == "collective" and not function.name.startswith("MPI_I"))
+
+
+def can_be_checked(function):
+    """Not where any thread may call the function at any level, nor where it can't hand its arguments on."""
+    return (function.is_supported and not function.runs_always and not function.runs_anywhere
+            and "threads" not in function.lines and all(one.name for one in function.parameters))
+
+
+def request_lines(function):
+    """What a checked call notes of its requests: it completes them, or starts one."""
+    found = next((one for one in function.parameters if one.type in ("MPI_Request *", "const MPI_Request *")), None)
+    if found is None:
+        return ""
+    if any(fnmatch(function.name, part) for part in COMPLETING):
+        count = next((one.name for one in function.parameters if one.name in ("count", "incount")), "1")
+        return f"  call.complete({found.name}, {count});\n"
+    is_start = function.chapter != "request" or function.name.endswith("_Grequest_start")
+    return f"  call.start({found.name});\n" if is_start else ""
 
 
 def owner_of(function, objects):
@@ -97,21 +138,42 @@ def asserted(function):
     return "" if "throws" in function.lines else f"  static_assert(noexcept({function.lines['body']}));\n"
 
 
+def outside_of(function):
+    """The condition on which a function takes its fast path."""
+    return " && !weft::detail::is_in_callback()" if waits(function) else ""
+
+
+def second_of(function):
+    """Condition and call of a function's second path."""
+    condition, _, second = function.lines["second"].partition(" -> ")
+    return condition, second
+
+
 def fast_paths(function, values):
     """The entry point of a function that has a fast path, and before it its second one. The entry point calls the second one on its
     condition, if it has done nothing; the last is the general path."""
-    arguments = ", ".join(one.name for one in function.parameters)
-    general = f"any_{function.name}({arguments})"
-    values = dict(values,
-                  outside=" && !weft::detail::is_in_callback()" if waits(function) else "")
-    fast, second = function.lines["fast"], function.lines.get("second")
-    if not second:
+    general = f"any_{function.name}({values['arguments']})"
+    values = dict(values, outside=outside_of(function))
+    fast = function.lines["fast"]
+    if "second" not in function.lines:
         return FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast, rest=general)
-    condition, _, second = second.partition(" -> ")
+    condition, second = second_of(function)
     head = f"[[gnu::noinline]] static {function.returns} second_{function.name}"
     return (FAST.format(**values, head=head, fast=second, rest=general) +
             FAST.format(**values, head=f"{function.returns} P{function.name}", fast=fast,
-                        rest=f"{condition} ? second_{function.name}({arguments}) : {general}"))
+                        rest=f"{condition} ? second_{function.name}({values['arguments']}) : {general}"))
+
+
+def checked(function, values):
+    """A checked call tries the paths that an unchecked one would."""
+    fast = ""
+    if "fast" in function.lines:
+        outside = outside_of(function)
+        fast = f"  if (true{outside}) {{\n" + FAST_PATH.format(**values, fast=function.lines["fast"])
+        if "second" in function.lines:
+            condition, second = second_of(function)
+            fast += f"  if (({condition}){outside}) {{\n" + FAST_PATH.format(**values, fast=second)
+    return CHECKED.format(**values, requests=request_lines(function), fast=fast)
 
 
 def body_of(function, objects, checks, raised):
@@ -136,34 +198,59 @@ def body_of(function, objects, checks, raised):
     return "\n".join(lines) + "\n"
 
 
+def values_of(function):
+    return dict(name=function.name, returns=function.returns, prototype=function.prototype,
+                body=function.lines.get("body"), handler=function.lines.get("handler"),
+                arguments=", ".join(one.name for one in function.parameters),
+                passed=", ".join(["here", *(one.name for one in function.parameters)]))
+
+
+def inlined_body(function, objects, checks):
+    """The body as a function, which is inlined into the entry point, and elsewhere into the checked call."""
+    ends = "  end_tests();\n" if "fast" not in function.lines and ends_tests(function) else ""
+    body = body_of(function, objects, checks, raised_by(function, objects, "failure"))
+    prototype = ", ".join(["rank_state* const here", *(one.text for one in function.parameters)])
+    return f"[[gnu::always_inline]] static inline {function.returns} body_{function.name}({prototype}) {{\n{ends}{body}}}\n"
+
+
+def checkable_definition(function, objects, checks, values):
+    fast = "fast" in function.lines
+    head = f"[[gnu::noinline]] static {function.returns} any_{function.name}" if fast else f"{function.returns} P{function.name}"
+    return (inlined_body(function, objects, checks) + ENTRY.format(**values, head=head) +
+            (fast_paths(function, values) if fast else ""))
+
+
 def definition(function, objects, checks):
-    values = dict(name=function.name, returns=function.returns, prototype=function.prototype,
-                  body=function.lines.get("body"), handler=function.lines.get("handler"))
+    values = values_of(function)
     if function.is_supported and function.runs_always:
         return VALUE.format(**values, asserted=asserted(function))
     if function.lines.get("handler"):
         return ABSENT_BY_HANDLER.format(**values)
     if not function.is_supported and function.returns != "int":
         raise SystemExit(f"{function.name} returns {function.returns}: it needs a body and `when: always`")
-    fast = function.lines.get("fast")
-    name = f"[[gnu::noinline]] static {function.returns} any_{function.name}" if fast else f"{function.returns} P{function.name}"
-    head = f"{name}({function.prototype}) {{\n"
+    if can_be_checked(function):
+        return checkable_definition(function, objects, checks, values)
+    head = f"{function.returns} P{function.name}({function.prototype}) {{\n"
     head += ANYWHERE if function.runs_anywhere else BETWEEN.format(**values)
     if function.is_supported:
-        tail = fast_paths(function, values) if fast else ""
-        if not fast and ends_tests(function):
-            head += "  end_tests();\n"
-        return head + body_of(function, objects, checks, raised_by(function, objects, "failure")) + "}\n" + tail
+        return head + body_of(function, objects, checks, raised_by(function, objects, "failure")) + "}\n"
     owner = owner_of(function, objects)
     found = finds(objects, [owner] if owner else [], object_of(function, objects))
     return head + "".join(line + "\n" for line in found) + f"  return {raised_by(function, objects, 'fail_unsupported()')};\n}}\n"
 
 
 def entries(tables, chapter, includes):
-    out = OPEN.format(chapter=chapter, includes="\n".join(f'#include "{name}"' for name in includes))
+    out = OPEN.format(content="Entry points", chapter=chapter, includes="\n".join(f'#include "{name}"' for name in includes))
     for function in tables.chapters[chapter]:
         out += definition(function, tables.objects, tables.checks_of(function))
         out += ALIAS.format(name=function.name, returns=function.returns, prototype=function.prototype)
+    return out + '}  // extern "C"\n'
+
+
+def checked_calls(tables, chapter, includes):
+    out = OPEN.format(content="Checked calls", chapter=chapter, includes="\n".join(f'#include "{name}"' for name in includes))
+    for function in filter(can_be_checked, tables.chapters[chapter]):
+        out += inlined_body(function, tables.objects, tables.checks_of(function)) + checked(function, values_of(function)) + "\n"
     return out + '}  // extern "C"\n'
 
 

@@ -6,6 +6,8 @@ generate.py header FILE                      mpi.h
 generate.py extension-header FILE            mpix.h
 generate.py entries CHAPTER FILE             the functions of CHAPTER.table
 generate.py extension-entries CHAPTER FILE   the functions of extensions/CHAPTER.table
+generate.py checked CHAPTER FILE             their checked calls (WEFT_CHECK=1)
+generate.py extension-checked CHAPTER FILE   likewise
 generate.py exports FILE                     the version script of the library
 generate.py absent FILE                      a page that lists the functions that are absent
 generate.py calls FILE                       a table of functions for tests, which call them with any arguments
@@ -18,7 +20,7 @@ sys.dont_write_bytecode = True
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 from calls import calls  # noqa: E402
-from entries import entries, exports  # noqa: E402
+from entries import checked_calls, entries, exports  # noqa: E402
 from header import extension_header, header  # noqa: E402
 from tables import TableError, Tables  # noqa: E402
 
@@ -40,6 +42,8 @@ MADE = {
     "extension-header": lambda abi, extensions: extension_header(extensions),
     "entries": lambda abi, extensions, chapter: entries(abi, chapter, ["mpi/api/bodies.hpp"]),
     "extension-entries": lambda abi, extensions, chapter: entries(extensions, chapter, ["mpi/api/extension_bodies.hpp"]),
+    "checked": lambda abi, extensions, chapter: checked_calls(abi, chapter, ["mpi/api/bodies.hpp"]),
+    "extension-checked": lambda abi, extensions, chapter: checked_calls(extensions, chapter, ["mpi/api/extension_bodies.hpp"]),
     "exports": exports,
     "absent": lambda abi, extensions: absent(abi),
     "calls": lambda abi, extensions: calls(abi),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-KEYS = ("when", "unchecked", "early", "fast", "second", "throws", "handler", "body")
+KEYS = ("when", "threads", "unchecked", "early", "fast", "second", "throws", "handler", "body")
 
 
 class TableError(Exception):

@@ -40,6 +40,7 @@ int start(rank_slot& slot, int level) {
   auto made = std::make_unique<rank_state>(start_session(slot.given, level));
   if (made->session.vcis.have_threads) made->vcis.start_threads();
   slot.state = made.release();
+  if (slot.state->session.checks == nullptr) slot.unchecked_state = slot.state;
   if (&slot == &detail::process_slot) process_of_rank = ::getpid();
   return MPI_SUCCESS;
 }
@@ -76,6 +77,7 @@ int end_rank(rank_slot& slot) noexcept {
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
   rank.vcis.stop_threads();
+  slot.unchecked_state = nullptr;
   delete std::exchange(slot.state, nullptr);
   return result;
 }
@@ -98,6 +100,10 @@ int finalize() {
   rank_slot& slot = current_slot();
   if (slot.state == nullptr) return raise_outside("MPI_Finalize", fail_outside());
   if (weft::detail::is_in_callback()) return raise(*slot.state, nullptr, fail_in_callback(), "MPI_Finalize");
+  if (call_checks* const checks = slot.state->session.checks.get()) {
+    if (const int error = checks->check_thread(); error != MPI_SUCCESS)
+      return raise(*slot.state, nullptr, error, "MPI_Finalize");
+  }
   const int result = end_rank(slot);
   if (result == program_has_thrown) throw_kept_exception();
   return result;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "mpi/objects/call_checks.hpp"
 #include "mpi/objects/vci.hpp"
 #include "weft/runtime.hpp"
 
@@ -17,6 +18,7 @@ struct session {
   int thread_level;  // a value such as MPI_THREAD_SINGLE
   vci_options vcis;
   std::thread::id main_thread = std::this_thread::get_id();
+  std::unique_ptr<call_checks> checks{};  // null: WEFT_CHECK=0
 };
 
 /// Makes a runtime for a session of this thread level, or takes the given one, which is another owner's. **Errors**:

@@ -78,6 +78,8 @@ int raise(rank_state& rank, error_owner* owner, int error, const char* function)
   error_owner* const known = owner != nullptr ? owner : noted.owner;
   error_owner& raised = known != nullptr ? *known : rank.self;
   const int code = error == MPI_ERR_IN_STATUS && noted.owner != nullptr ? noted.request_error : error;
+  // The handler may leave the call by longjmp.
+  if (rank.session.checks != nullptr) rank.session.checks->end_calls_of_thread();
   const MPI_Errhandler handler = raised.error_handler.acquire();
   if (const error_handler* const users = find_error_handler(handler)) {
     call_users(rank, raised, *users, handler, code);

@@ -49,8 +49,9 @@ struct rank_state {
 
 /// The rank of a process; of a thread, where ranks are threads (weft/test/local_job.hpp).
 struct rank_slot {
-  weft::runtime* given = nullptr;  // the runtime that MPI_Init takes instead of making one
-  rank_state* state = nullptr;     // MPI_Init makes it, MPI_Finalize destroys it
+  weft::runtime* given = nullptr;         // the runtime that MPI_Init takes instead of making one
+  rank_state* state = nullptr;            // MPI_Init makes it, MPI_Finalize destroys it
+  rank_state* unchecked_state = nullptr;  // `state`, or null where calls are checked
   bool is_finalized = false;
   // The following may be used outside of MPI_Init and MPI_Finalize, too.
   user_error_codes codes{};
@@ -77,6 +78,8 @@ void be_thread_of(rank_slot* slot) noexcept;
 }
 /// The rank of the calling thread. Null before MPI_Init and after MPI_Finalize.
 [[nodiscard]] inline rank_state* current_rank() noexcept { return current_slot().state; }
+/// For entry points: null also where calls are checked, for which they have another path.
+[[nodiscard]] inline rank_state* unchecked_rank() noexcept { return current_slot().unchecked_state; }
 
 /// The communicator of any handle but MPI_COMM_WORLD.
 [[nodiscard]] communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcept;

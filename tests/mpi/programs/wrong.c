@@ -1,9 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends as its argument says: rank (a wrong one), unnamed (the same in a communicator without a name), source (one where
- * receives take any), null (a communicator), absent (a function), file (whose handler is fatal), session (as well), abort,
- * exit (before MPI_Finalize), late (a call). */
+ * receives take any), null (a communicator), absent (a function), file (whose handler is fatal), session (as well),
+ * abort, exit (before MPI_Finalize), late (a call), thread (a second one; a level may follow), request (for which two
+ * threads wait). */
 #include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void* call(void* unused) {
+  int number;
+  (void)unused;
+  MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  return NULL;
+}
+
+static void* wait_for(void* request) {
+  MPI_Request mine = *(MPI_Request*)request;
+  MPI_Wait(&mine, MPI_STATUS_IGNORE);
+  return NULL;
+}
+
+static void with_threads(const char* wanted, int level) {
+  int number, provided;
+  MPI_Request request;
+  pthread_t threads[2];
+  const int is_request = strcmp(wanted, "request") == 0;
+  MPI_Init_thread(NULL, NULL, level, &provided);
+  if (is_request) MPI_Irecv(&number, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, is_request ? wait_for : call, &request);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+}
 
 int main(int argc, char** argv) {
   int number = 0;
@@ -11,6 +38,8 @@ int main(int argc, char** argv) {
   MPI_Session session;
   if (strcmp(wanted, "session") == 0 && MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session) != MPI_SUCCESS)
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  if (strcmp(wanted, "request") == 0) with_threads(wanted, MPI_THREAD_MULTIPLE);
+  if (strcmp(wanted, "thread") == 0) with_threads(wanted, atoi(argv[2]));
   MPI_Init(NULL, NULL);
   if (strcmp(wanted, "rank") == 0) MPI_Send(&number, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
   if (strcmp(wanted, "unnamed") == 0) {
