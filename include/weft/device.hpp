@@ -479,7 +479,7 @@ class device {
   /// **Blocking**: until then, or until a limit of `options`; makes progress on this device. **Threads**: as for
   /// posting; several threads may wait through a shared device, also for one object. **Returns**: whether it is done;
   /// false at a limit (`.timeout`, `.stop`). **Errors**: `invalid_state` inside a handler, a hook or a node of a graph;
-  /// `invalid_argument` for a null object or one of another runtime.
+  /// `invalid_argument` for a null object or one of another runtime. `runtime::wait` waits through several devices.
   template <std::predicate Condition>
   bool wait(const completion& object, Condition is_done, const wait_options& options = {}) {
     return wait({&object}, std::move(is_done), options);
@@ -547,10 +547,14 @@ class device {
   friend bool detail::wait_as(const detail::waiting_function& function, device& dev,
                               std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);
+  friend bool detail::wait_as(const detail::waiting_function& function, std::span<device* const> devices,
+                              std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
+                              const wait_options& options);
   friend class detail::fiber_wait;
   friend class blocking_device;
   friend class fibers::scheduler;
   friend class progress_thread;
+  friend class weft::runtime;
   friend class wait_descriptor;
   friend class core::graph_state;
   friend class core::run_loop_state;

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
@@ -18,6 +21,7 @@
 #include "weft/progress_policy.hpp"
 #include "weft/region.hpp"
 #include "weft/runtime_options.hpp"
+#include "weft/wait.hpp"
 
 namespace weft {
 
@@ -222,6 +226,33 @@ class runtime {
   /// the first; `invalid_argument` for a `local` of another runtime; `std::bad_alloc`.
   status post_barrier(completion& local, const post_barrier_options& options = {});
 
+  /// Waits as `device::wait` does, through several devices: until `is_done()` is true. The calling thread makes
+  /// progress on each of them, and calls `is_done` after that, and after a signal of any of `objects` by any thread. If
+  /// `options.mode` is `park`, it sleeps after `options.spins` rounds in which no device had anything to do, until an
+  /// object is signalled, or a message for any of the devices wakes a thread that waits through it.
+  ///
+  /// **Blocking**: until then, or until a limit of `options`. **Threads**: as for posting on each of the devices;
+  /// several threads may wait through devices that they share, also for one object. **Order**: devices are polled in
+  /// the order in which they stand in `devices`, and none is polled less often than another. **Returns**: whether it is
+  /// done; false at a limit (`.timeout`, `.stop`). **Errors**: `invalid_argument` if `devices` is empty, has a device
+  /// twice, or has a null one or one of another runtime, and for such an object; `invalid_state` inside a handler, a
+  /// hook or a node of a graph. Then no progress has been made.
+  template <std::predicate Condition>
+  bool wait(std::initializer_list<device*> devices, std::initializer_list<const completion*> objects, Condition is_done,
+            const wait_options& options = {}) {
+    return wait(std::span{devices.begin(), devices.size()}, objects, std::move(is_done), options);
+  }
+  /// Through as many devices as the program finds at run time.
+  template <std::predicate Condition>
+  bool wait(std::span<device* const> devices, std::initializer_list<const completion*> objects, Condition is_done,
+            const wait_options& options = {}) {
+    return wait_until(
+        devices, {objects.begin(), objects.size()},
+        [](void* condition) { return static_cast<bool>((*static_cast<Condition*>(condition))()); }, &is_done, options);
+  }
+  template <class WriteDevicesObjectsConditionAndMembersInOrderOf = wait_options>
+  bool wait(...) = delete;  // arguments that do not fit
+
   /// The group of all ranks, in which collectives run (weft/group.hpp). Each call names one group: other threads `dup`
   /// it.
   /// **Blocking**: briefly the first time, for memory and a lock. **Errors**: `std::bad_alloc`.
@@ -260,6 +291,9 @@ class runtime {
   friend class run_loop;
   friend class wait_descriptor;
   explicit runtime(std::shared_ptr<boot::bootstrap> bootstrap, const runtime_options& options = {});
+
+  bool wait_until(std::span<device* const> devices, std::span<const completion* const> objects, bool (*is_done)(void*),
+                  void* condition, const wait_options& options);
 
   std::unique_ptr<core::runtime_state> state_;
 };

@@ -219,6 +219,8 @@ REFUSED = {
     "const run_loop other{dev.runtime()};": "// write a device$",
     "const blocking_device other{dev.runtime()};": "// write a device$",
     "const wait_descriptor other{dev.runtime()};": "// write a device$",
+    "dev.runtime().wait({&dev}, {&local}, [] { return true; }, {.tiemout = std::chrono::seconds{1}});": "weft::wait_options",
+    "dev.runtime().wait({&dev}, {&local});": "WriteDevicesObjectsConditionAndMembersInOrderOf = weft::wait_options",
     "dev.runtime().barrier({.tiemout = std::chrono::seconds{1}});": "weft::barrier_options",
     "dev.runtime().post_barrier(local, {.contxt = nullptr});": "weft::post_barrier_options",
     "dev.runtime().register_completion(local, {.idd = 5}).id();": "weft::register_completion_options",
@@ -282,6 +284,9 @@ RIGHT = """
   dev.wait(local, 1, {.timeout = std::chrono::seconds{1}});
   dev.wait(local, [] { return true; });
   dev.wait_all({&local}, {.spins = 1});
+  dev.runtime().wait({&dev, &io.device()}, {&local, &all_sent}, [] { return true; }, {.spins = 1});
+  std::vector<device*> served{&dev};
+  dev.runtime().wait(served, {&local}, [] { return true; });
   io.send(1, numbers, {.tag = 5});
   static_cast<void>(collective::allreduce(numbers, numbers));
   static_cast<void>(collective::allreduce({}, std::span{numbers}.first(2), state));

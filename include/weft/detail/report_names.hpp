@@ -66,6 +66,10 @@ struct waiting_function {
 /// Waits as `device::wait` does, for that function.
 bool wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
              bool (*is_done)(void*), void* condition, const wait_options& options);
+/// Waits as `runtime::wait` does. `devices`: one at least, none twice.
+bool wait_as(const waiting_function& function, std::span<device* const> devices,
+             std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
+             const wait_options& options);
 template <std::predicate Condition>
 bool wait_as(const waiting_function& function, device& dev, std::span<const completion* const> objects,
              Condition is_done) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `device::wait`, for every kind of completion object.
+// `device::wait`, for every kind of completion object, and `runtime::wait`, for several devices.
 #include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
@@ -28,13 +30,17 @@ namespace {
 
 // What the thread waits for: the objects live as long as the wait.
 struct awaited {
-  std::uint32_t device;
+  std::span<device* const> devices;
   std::span<const completion* const> objects;
 
   static void describe(const void* subject, std::string& into) {
     const auto& mine = *static_cast<const awaited*>(subject);
-    into += fmt::format(" on device {}", mine.device);
-    const char* between = " for ";
+    const char* between = mine.devices.size() == 1 ? " on device " : " on devices ";
+    for (const device* each : mine.devices) {
+      into += fmt::format("{}{}", between, each->index());
+      between = ", ";
+    }
+    between = " for ";
     for (const completion* each : mine.objects.first(std::min<std::size_t>(mine.objects.size(), 4))) {
       into += between + core::to_text(*each);
       between = " or ";
@@ -42,20 +48,67 @@ struct awaited {
   }
 };
 
+void check_objects(const char* function, const runtime& owner, std::span<const completion* const> objects) {
+  for (const completion* each : objects) {
+    if (each == nullptr || &each->runtime() != &owner) [[unlikely]] {
+      throw error{errc::invalid_argument,
+                  fmt::format("{}: the completion object was made from another runtime", function)};
+    }
+  }
+}
+
+[[noreturn]] void refuse_devices(const std::string& why) {
+  throw error{errc::invalid_argument, "runtime::wait: " + why};
+}
+void check_devices(const runtime& owner, std::span<device* const> devices) {
+  if (devices.empty()) refuse_devices("there is no device through which to wait");
+  std::uint64_t seen = 0;
+  for (const device* each : devices) {
+    if (each == nullptr) refuse_devices("a device is null");
+    if (&each->runtime() != &owner) refuse_devices("a device was made from another runtime");
+    const std::uint64_t bit = std::uint64_t{1} << each->index();
+    if ((seen & bit) != 0) refuse_devices(fmt::format("device {} is there twice", each->index()));
+    seen |= bit;
+  }
+}
+
+// The states of several devices, of which none is there twice.
+class device_states {
+ public:
+  device_states(std::span<device* const> devices, const auto& state_of) noexcept : count_{devices.size()} {
+    std::ranges::transform(devices, all_.begin(), state_of);
+  }
+  [[nodiscard]] core::waited_devices waited(core::runtime_state& runtime) const noexcept {
+    return {*all_.front(), {all_.data() + 1, count_ - 1}, runtime.devices().standard()};
+  }
+
+ private:
+  std::array<core::device_state*, net::slots_max> all_{};
+  std::size_t count_;
+};
+
 }  // namespace
 
 bool device::wait_until(std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                         const wait_options& options) {
-  for (const completion* each : objects) {
-    if (each == nullptr || &each->runtime() != runtime_) [[unlikely]] {
-      throw error{errc::invalid_argument, "device::wait: the completion object was made from another runtime"};
-    }
-  }
+  check_objects("device::wait", *runtime_, objects);
   core::runtime_state& runtime = *runtime_->state_;
   base::refuse_in_callback("device::wait");
-  const awaited mine{state_->index(), objects};
-  return runtime.parking().wait(*state_, runtime.devices().standard(), {objects}, is_done, condition, options,
+  device* const only = this;
+  const awaited mine{{&only, 1}, objects};
+  return runtime.parking().wait({*state_, runtime.devices().standard()}, {objects}, is_done, condition, options,
                                 {&awaited::describe, &mine});
+}
+
+bool runtime::wait_until(std::span<device* const> devices, std::span<const completion* const> objects,
+                         bool (*is_done)(void*), void* condition, const wait_options& options) {
+  check_devices(*this, devices);
+  check_objects("runtime::wait", *this, objects);
+  base::refuse_in_callback("runtime::wait");
+  const device_states all{devices, [](const device* each) { return each->state_; }};
+  const awaited mine{devices, objects};
+  return state_->parking().wait(all.waited(*state_), {objects}, is_done, condition, options,
+                                {&awaited::describe, &mine}, "runtime::wait");
 }
 
 std::optional<completion_record> device::wait(completion_queue& from, const wait_options& options) {
@@ -88,8 +141,18 @@ bool detail::wait_as(const waiting_function& function, device& dev, std::span<co
                      bool (*is_done)(void*), void* condition, const wait_options& options) {
   core::runtime_state& runtime = dev.state_->runtime();
   base::refuse_in_callback(function.name);
-  return runtime.parking().wait(*dev.state_, runtime.devices().standard(), {objects, function.signals}, is_done,
+  return runtime.parking().wait({*dev.state_, runtime.devices().standard()}, {objects, function.signals}, is_done,
                                 condition, options, {function.describe, function.subject}, function.name);
+}
+
+bool detail::wait_as(const waiting_function& function, std::span<device* const> devices,
+                     std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
+                     const wait_options& options) {
+  core::runtime_state& runtime = devices.front()->state_->runtime();
+  base::refuse_in_callback(function.name);
+  const device_states all{devices, [](const device* each) { return each->state_; }};
+  return runtime.parking().wait(all.waited(runtime), {objects, function.signals}, is_done, condition, options,
+                                {function.describe, function.subject}, function.name);
 }
 
 detail::wait_name::wait_name(const char* function) noexcept : is_fiber_{base::waiter{}.is_fiber()} {

@@ -15,7 +15,7 @@ void signalled(device_state& dev, const completion* object) noexcept { dev.runti
 bool wait(device_state& dev, std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
           const wait_options& options) {
   runtime_state& runtime = dev.runtime();
-  return runtime.parking().wait(dev, runtime.devices().standard(), {objects}, is_done, condition, options);
+  return runtime.parking().wait({dev, runtime.devices().standard()}, {objects}, is_done, condition, options);
 }
 
 service::service(device_state& dev) noexcept : device_{dev} {

@@ -54,7 +54,7 @@ bool descriptor_state::arm() {
   set_unreadable();
   device_state& standard = owner_.devices().standard();
   if (parking::look(device_, standard) == stillness::busy) return false;
-  seat_.emplace(owner_.parking(), device_, standard, parking::awaited{}, true);
+  seat_.emplace(owner_.parking(), waited_devices{device_, standard}, parking::awaited{}, true);
   since_ = seat_->prepare_sleep();
   if (since_.still == stillness::busy) {
     wake_up();

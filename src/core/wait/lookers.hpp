@@ -30,8 +30,8 @@ namespace weft::core {
 /// A member of the list.
 template <class Atomics, std::uint32_t Devices>
 struct basic_seat {
-  std::uint32_t home = 0;     // the device that it waits through
-  std::uint64_t devices = 0;  // which it polls, `home` among them, a bit each; 0: it is never a looker
+  std::uint64_t homes = 0;    // the devices that it waits through, a bit each
+  std::uint64_t devices = 0;  // which it polls, `homes` among them; 0: it is never a looker
   net::basic_sleep_word<Atomics, Devices>* doorbell = nullptr;
   typename Atomics::template atomic<bool> is_asleep{false};  // or is about to sleep; set under the lock
   bool has_slept = false;                                    // or has been about to
@@ -63,7 +63,8 @@ class basic_lookers {
     for (std::uint64_t left = me.devices; left != 0; left &= left - 1) {
       const std::uint32_t device = first_of(left);
       const seat* const looker = looker_[device];
-      const bool is_first = device == me.home && (!me.has_slept || (looker != nullptr && looker->home != device));
+      const bool is_home = (me.homes & bit_of(device)) != 0;
+      const bool is_first = is_home && (!me.has_slept || (looker != nullptr && (looker->homes & bit_of(device)) == 0));
       if (is_first || looker == nullptr || looker == &me) out |= bit_of(device);
     }
     return out;
@@ -73,7 +74,7 @@ class basic_lookers {
   [[nodiscard]] bool are_covered(const seat& me, std::uint64_t devices) const noexcept {
     for (std::uint64_t left = devices; left != 0; left &= left - 1) {
       const seat* const looker = looker_[first_of(left)];
-      if (looker == nullptr || (looker != &me && looker->home != first_of(left))) return false;
+      if (looker == nullptr || (looker != &me && (looker->homes & bit_of(first_of(left))) == 0)) return false;
     }
     return true;
   }

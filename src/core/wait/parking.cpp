@@ -37,13 +37,12 @@ parking::limits parking::limits::within(std::chrono::nanoseconds timeout, std::s
   return {has_end ? end_of(clock::now(), timeout) : time_point::max(), std::move(stop)};
 }
 
-bool parking::wait(device_state& dev, device_state& standard, const awaited& events, bool (*is_done)(void*),
-                   void* condition, const wait_options& options, const base::wait_details& details,
-                   const char* function) {
-  WEFT_ASSERT_CHECKED(words_ != nullptr && standard.index() == 0);
+bool parking::wait(const waited_devices& devices, const awaited& events, bool (*is_done)(void*), void* condition,
+                   const wait_options& options, const base::wait_details& details, const char* function) {
+  WEFT_ASSERT_CHECKED(words_ != nullptr && devices.standard().index() == 0);
   if (is_done(condition)) return true;
   // Comes before the clock is read: what the caller waits for has often come already.
-  std::uint32_t looks = dev.progress() ? 0 : 1;  // looks in a row that found nothing
+  std::uint32_t looks = devices.progress() ? 0 : 1;  // looks in a row that found nothing
   if (is_done(condition)) return true;
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
@@ -52,7 +51,7 @@ bool parking::wait(device_state& dev, device_state& standard, const awaited& eve
   std::optional<seat> own_seat;  // once it has to sleep
   base::wait_note note{.call = function};
   for (std::uint32_t iteration = 1;; ++iteration) {
-    const bool moved = dev.progress();
+    const bool moved = devices.progress();
     if (is_done(condition)) return true;
     looks = moved ? 0 : looks + 1;
     const bool is_patient = looks > options.spins && options.mode != wait_mode::spin;
@@ -63,8 +62,8 @@ bool parking::wait(device_state& dev, device_state& standard, const awaited& eve
     }
     if (moved) continue;
     // A loop that has to repeat something waits by another mode.
-    if (looks > 1 && options.mode == wait_mode::park && is_served(dev.index()) && !events.objects.empty()) {
-      const suspension outcome = suspend(note, dev, events, is_done, condition, until);
+    if (looks > 1 && options.mode == wait_mode::park && are_served(devices) && !events.objects.empty()) {
+      const suspension outcome = suspend(note, events, is_done, condition, until);
       if (outcome == suspension::done) return true;
       if (outcome == suspension::over) {
         const time_point now = clock::now();
@@ -82,7 +81,7 @@ bool parking::wait(device_state& dev, device_state& standard, const awaited& eve
     } else if (options.mode == wait_mode::yield) {
       sched_yield();
     } else {
-      if (!own_seat) own_seat.emplace(*this, dev, standard, events);
+      if (!own_seat) own_seat.emplace(*this, devices, events);
       if (park(*own_seat, is_done, condition, until)) return true;
     }
   }
@@ -101,10 +100,8 @@ void parking::rest_between_tests(detail::test_loop& tests) noexcept {
 // the fiber.
 class parking::fiber_scope {
  public:
-  fiber_scope(parking& lot, const base::wait_note& note, const awaited& events, std::uint32_t device,
-              base::waiter& fiber) noexcept
+  fiber_scope(parking& lot, const base::wait_note& note, const awaited& events, base::waiter& fiber) noexcept
       : lot_{lot}, note_{note} {
-    me_.home = device;
     me_.events = events;
     me_.fiber = &fiber;
     lot_.count_in(me_);
@@ -133,8 +130,8 @@ class parking::fiber_scope {
 
 // Suspends the calling fiber until one of `events`, but not beyond `sleep_max` or `until`. `none`: the
 // caller is a thread, or the fiber can't be resumed at a time.
-parking::suspension parking::suspend(base::wait_note& note, device_state& dev, const awaited& events,
-                                     bool (*is_done)(void*), void* condition, const limits& until) {
+parking::suspension parking::suspend(base::wait_note& note, const awaited& events, bool (*is_done)(void*),
+                                     void* condition, const limits& until) {
   base::waiter me;
   if (!me.is_fiber()) return suspension::none;
   std::optional<base::limit_watch> limit;
@@ -144,7 +141,7 @@ parking::suspension parking::suspend(base::wait_note& note, device_state& dev, c
   } catch (...) {  // no memory, or no thread
     return suspension::none;
   }
-  fiber_scope mine{*this, note, events, dev.index(), me};
+  fiber_scope mine{*this, note, events, me};
   const std::uint64_t ticket = fences_.announce();
   me.yield(note.call);  // the other ready fibers announce themselves as well: one fence serves all
   if (is_done(condition)) return suspension::done;
@@ -193,7 +190,7 @@ bool parking::park(seat& mine, bool (*is_done)(void*), void* condition, const li
   }
   const bool is_over = base::sleep_while(last.first, last.second, std::min(until.until, last.longest));
   if (!is_over || !last.is_told || until.until < last.longest) return false;
-  mine.device_.progress();
+  mine.devices_.progress();
   if (!is_done(condition)) return false;
   late_.fetch_add(1, std::memory_order_relaxed);  // [stat]
   return true;

@@ -33,6 +33,7 @@
 #include "core/device/device_state.hpp"
 #include "core/wait/lookers.hpp"
 #include "core/wait/shared_fence.hpp"
+#include "core/wait/waited_devices.hpp"
 #include "core/wait/yield_policy.hpp"
 #include "net/ring/sleep_word.hpp"
 #include "weft/completion.hpp"
@@ -148,9 +149,10 @@ class parking {
   };
   [[nodiscard]] static stillness look(device_state& dev, device_state& standard) noexcept;
 
-  /// Implements `device::wait`. Only the calling thread calls `is_done`, and never again once it has answered true. Its
-  /// exceptions are passed on. `details` and `function`, which waits, are for a report of the wait.
-  bool wait(device_state& dev, device_state& standard, const awaited& events, bool (*is_done)(void*), void* condition,
+  /// Implements `device::wait` and `runtime::wait`. Only the calling thread calls `is_done`, and never again once it
+  /// has answered true. Its exceptions are passed on. `details` and `function`, which waits, are for a report of the
+  /// wait.
+  bool wait(const waited_devices& devices, const awaited& events, bool (*is_done)(void*), void* condition,
             const wait_options& options, const base::wait_details& details = {}, const char* function = "device::wait");
 
   /// If the caller is a fiber and another thread serves the device: suspends it until a
@@ -162,7 +164,7 @@ class parking {
     if (!is_served(dev.index())) return false;
     const completion* const each = &object;
     const auto ask = [](void* condition) { return bool{(*static_cast<Condition*>(condition))()}; };
-    return suspend(note, dev, {{&each, 1}}, ask, &is_done, until) != suspension::none;
+    return suspend(note, {{&each, 1}}, ask, &is_done, until) != suspension::none;
   }
 
   /// Whether no thread sleeps or is about to. For the end.
@@ -199,14 +201,17 @@ class parking {
   void count_out(const sleeper& me) noexcept;
   void enter(sleeper& me) noexcept;
   void leave(sleeper& me) noexcept;
+  [[nodiscard]] bool are_served(const waited_devices& devices) const noexcept {
+    return devices.are_all([this](const device_state& each) { return is_served(each.index()); });
+  }
   [[nodiscard]] bool are_messages_told(device_state& dev, stillness still) const noexcept;
-  void look_for_heirs(device_state& dev, std::uint64_t devices) noexcept;
+  void look_for_heirs(const waited_devices& devices, std::uint64_t handed) noexcept;
   [[nodiscard]] net::sleep_word& doorbell_of(const sleeper& thread) const noexcept;
   // Under the lock. Null: all are taken.
   [[nodiscard]] net::sleep_word* take_doorbell() noexcept;
   void release_doorbell(const net::sleep_word& doorbell) noexcept;
-  [[nodiscard]] suspension suspend(base::wait_note& note, device_state& dev, const awaited& events,
-                                   bool (*is_done)(void*), void* condition, const limits& until);
+  [[nodiscard]] suspension suspend(base::wait_note& note, const awaited& events, bool (*is_done)(void*),
+                                   void* condition, const limits& until);
   bool park(seat& mine, bool (*is_done)(void*), void* condition, const limits& until);
 
   net::sleep_words* words_ = nullptr;
@@ -229,7 +234,7 @@ class parking::seat {
  public:
   /// `on_all`: any signal wakes the thread. Without objects, each message for its devices does, also where all
   /// doorbells are taken.
-  seat(parking& lot, device_state& dev, device_state& standard, const awaited& events, bool on_all = false) noexcept;
+  seat(parking& lot, const waited_devices& devices, const awaited& events, bool on_all = false) noexcept;
   ~seat();
   seat(const seat&) = delete;
   seat& operator=(const seat&) = delete;
@@ -245,15 +250,18 @@ class parking::seat {
 
  private:
   friend class parking;
+  // Whether it waits through the default device. If not, messages for that one wake it, too.
+  [[nodiscard]] bool is_at_default() const noexcept;
   // `duty`: the devices that it has to look at, beside the default one.
   [[nodiscard]] stillness look(std::uint64_t duty) noexcept;
   // Names where it sleeps: its doorbell, or common doorbells, where each message wakes it. **Returns** the devices
   // whose messages the thread has to look for.
   [[nodiscard]] std::uint64_t announce(last_look& out) noexcept;
+  // Each message for the device wakes it.
+  [[nodiscard]] base::awaited_word name_common(const device_state& dev) noexcept;
 
   parking& lot_;
-  device_state& device_;
-  device_state& standard_;
+  waited_devices devices_;
   bool is_covered_ = true;  // each device that it polls has a looker
   sleeper me_;
 };

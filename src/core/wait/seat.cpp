@@ -15,15 +15,14 @@ constexpr unsigned looks_max = 16;
 
 }  // namespace
 
-parking::seat::seat(parking& lot, device_state& dev, device_state& standard, const awaited& events,
-                    bool on_all) noexcept
-    : lot_{lot}, device_{dev}, standard_{standard} {
-  me_.home = dev.index();
+parking::seat::seat(parking& lot, const waited_devices& devices, const awaited& events, bool on_all) noexcept
+    : lot_{lot}, devices_{devices} {
+  me_.homes = devices.bits();
   me_.events = events;
   me_.on_all = on_all;
   const std::scoped_lock lock{lot_.mutex_};
   if (!events.objects.empty()) me_.doorbell = lot_.take_doorbell();
-  if (me_.doorbell != nullptr) me_.devices = lookers::bit_of(me_.home);
+  if (me_.doorbell != nullptr) me_.devices = me_.homes;
   lot_.lookers_.enter(me_);
 }
 
@@ -35,11 +34,11 @@ parking::seat::~seat() {
     handed = lot_.lookers_.leave(me_);
     if (me_.doorbell != nullptr) lot_.release_doorbell(*me_.doorbell);
   }
-  if (handed != 0) lot_.look_for_heirs(device_, handed);
+  if (handed != 0) lot_.look_for_heirs(devices_, handed);
 }
 
 stillness parking::seat::look_first() noexcept {
-  std::uint64_t duty = lookers::bit_of(me_.home);
+  std::uint64_t duty = me_.homes;
   if (me_.doorbell != nullptr) {
     const std::scoped_lock lock{lot_.mutex_};
     duty = lot_.lookers_.duty_of(me_);
@@ -49,11 +48,13 @@ stillness parking::seat::look_first() noexcept {
 
 // Messages for the default device wake all threads that sleep elsewhere.
 stillness parking::seat::look(std::uint64_t duty) noexcept {
-  stillness out = stillness::quiet;
-  if ((duty & lookers::bit_of(me_.home)) != 0) out = device_.look_before_sleep();
-  if (&device_ != &standard_) out = std::min(out, standard_.look_before_sleep());
-  const std::uint64_t others = duty & ~(lookers::bit_of(me_.home) | lookers::bit_of(standard_.index()));
-  return others == 0 ? out : std::min(out, device_.others().look(others));
+  const std::uint64_t common = lookers::bit_of(devices_.standard().index());
+  const stillness out = devices_.look(is_at_default() ? duty : duty & ~common);
+  return is_at_default() ? out : std::min(out, devices_.standard().look_before_sleep());
+}
+
+bool parking::seat::is_at_default() const noexcept {
+  return (me_.homes & lookers::bit_of(devices_.standard().index())) != 0;
 }
 
 parking::last_look parking::seat::prepare_sleep() noexcept {
@@ -65,17 +66,15 @@ parking::last_look parking::seat::prepare_sleep() noexcept {
   const bool all_see = fence_all_processes();
   for (unsigned count = 0; count < looks_max && (out.still = look(duty)) == stillness::busy; ++count) {
   }
-  const bool has_looked = duty != 0 || &device_ != &standard_;
-  out.is_told = all_see && (!has_looked || (is_covered_ && lot_.are_messages_told(device_, out.still)));
+  const bool has_looked = duty != 0 || !is_at_default();
+  out.is_told = all_see && (!has_looked || (is_covered_ && lot_.are_messages_told(devices_.first(), out.still)));
   out.longest = base::clock::now() + (out.is_told ? sleep_max : nap_max);
   return out;
 }
 
 std::uint64_t parking::seat::announce(last_look& out) noexcept {
-  net::sleep_word& word = (*lot_.words_)[device_.index()];
-  net::sleep_word& common = (*lot_.words_)[standard_.index()];
-  std::uint64_t duty = lookers::bit_of(me_.home);
-  const std::uint64_t others = device_.others().polled();
+  std::uint64_t duty = me_.homes;
+  const std::uint64_t others = devices_.polled();
   const std::scoped_lock lock{lot_.mutex_};
   if (me_.doorbell != nullptr) {
     out.first.word = &me_.doorbell->value;
@@ -83,16 +82,20 @@ std::uint64_t parking::seat::announce(last_look& out) noexcept {
     duty = lot_.lookers_.fall_asleep(me_, out.first.expected);
     is_covered_ = lot_.lookers_.are_covered(me_, others);
   } else {
-    out.first = {&word.common_doorbell().value, word.common_doorbell().mark()};
     lookers::fall_asleep(me_);
-    word.name_common();
-    is_covered_ = others == 0;
+    out.first = name_common(devices_.first());
+    // A thread sleeps at two words at most, so it would miss messages of further devices.
+    is_covered_ = others == 0 && !devices_.are_several();
   }
-  if (&common != &word) {
-    out.second = {&common.common_doorbell().value, common.common_doorbell().mark()};
-    common.name_common();
-  }
+  if (!is_at_default()) out.second = name_common(devices_.standard());
   return duty;
+}
+
+base::awaited_word parking::seat::name_common(const device_state& dev) noexcept {
+  net::sleep_word& word = (*lot_.words_)[dev.index()];
+  const base::awaited_word out{&word.common_doorbell().value, word.common_doorbell().mark()};
+  word.name_common();
+  return out;
 }
 
 void parking::seat::end_sleep() noexcept {
@@ -107,20 +110,20 @@ void parking::seat::wake() noexcept {
 }
 
 net::sleep_word& parking::doorbell_of(const sleeper& thread) const noexcept {
-  return thread.doorbell != nullptr ? *thread.doorbell : (*words_)[thread.home].common_doorbell();
+  if (thread.doorbell != nullptr) return *thread.doorbell;
+  return (*words_)[static_cast<std::size_t>(std::countr_zero(thread.homes))].common_doorbell();
 }
 
-// The new lookers of these devices, which `dev` and its quiet calls poll, sleep on, if there is nothing for them.
-void parking::look_for_heirs(device_state& dev, std::uint64_t devices) noexcept {
-  const std::uint64_t others = devices & ~lookers::bit_of(dev.index());
+// The new lookers of the devices that were `handed` on sleep on, if there is nothing for them.
+void parking::look_for_heirs(const waited_devices& devices, std::uint64_t handed) noexcept {
   // [seat.fence] seq_cst -> [sleep.order]: as in `prepare_sleep`.
   const bool all_see = fence_all_processes();
   stillness still = stillness::busy;
   for (unsigned count = 0; all_see && still == stillness::busy && count < looks_max; ++count)
-    still = others == 0 ? dev.look_before_sleep() : std::min(dev.look_before_sleep(), dev.others().look(others));
-  if (all_see && are_messages_told(dev, still)) return;
-  for (; devices != 0; devices &= devices - 1)
-    net::wake_sleepers((*words_)[static_cast<std::uint32_t>(std::countr_zero(devices))]);
+    still = devices.look(handed);
+  if (all_see && are_messages_told(devices.first(), still)) return;
+  for (; handed != 0; handed &= handed - 1)
+    net::wake_sleepers((*words_)[static_cast<std::uint32_t>(std::countr_zero(handed))]);
 }
 
 net::sleep_word* parking::take_doorbell() noexcept {
