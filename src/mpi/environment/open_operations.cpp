@@ -63,7 +63,7 @@ class last_operations {
       std::chrono::milliseconds time = time_min;
       const weft::detail::wait_name listed{"MPI_Finalize"};
       while (!rank_.runtime.barrier({.timeout = time})) {
-        if (!rank_.vcis.have_global_progress()) rank_.vcis.progress();
+        if (!rank_.vcis.have_global_progress()) progress_on(rank_.vcis.devices());
         const bool has_dropped = drop_messages();
         time = has_dropped ? time_min : std::min(2 * time, time_max);
       }

@@ -71,6 +71,15 @@ class errors_of_several {
   bool has_failed_ = false;
 };
 
+// The devices on which progress ends requests that are not done: without global progress of all; else of the first.
+void add_devices(rank_state& rank, std::span<const MPI_Request> all, device_set& out) noexcept {
+  for (const MPI_Request each : all) {
+    if (is_done(each)) continue;
+    out.add(device_of(rank, *find_request(each)));
+    if (rank.vcis.have_global_progress()) return;
+  }
+}
+
 // Tells whether one of several requests has failed. It looks at all of them only at first, and after failures of any
 // request of the rank.
 class failure_watch {
@@ -103,16 +112,20 @@ struct wait_in_order {
   }
 };
 
-// Waits until `req` is done, or until one of all requests has failed.
-void wait_for_first(rank_state& rank, request& req, failure_watch& watch, std::span<const MPI_Request> all) {
+// Waits until `req` is done, or until one of all requests has failed. `devices`: filled by the first call; without
+// global progress, which looks at the devices of all requests.
+void wait_for_first(rank_state& rank, request& req, failure_watch& watch, device_set& devices,
+                    std::span<const MPI_Request> all) {
   if (req.owned != nullptr) req.owned->wait(rank, req);
   const wait_in_order mine{req, rank.signals, rank.signals.failures()};
   if (watch.has_failed()) return;
-  weft::device& device = device_of(rank, req);
-  progress_on_all(rank, device);
+  weft::device* const only = &device_of(rank, req);
+  if (!rank.vcis.have_global_progress() && devices.count() == 0) add_devices(rank, all, devices);
+  const std::span<weft::device* const> polled = devices.count() == 0 ? std::span{&only, 1} : devices.devices();
+  progress_on(polled);
   if (!req.is_done() && wait_as_fiber(rank, all, false, "MPI_Waitall")) return;
-  wait_on_all(rank, {"MPI_Waitall", &describe_wait, &req, {&wait_in_order::may_end, &mine}}, device,
-              [&] { return req.is_done() || watch.has_failed(); });
+  wait_on(rank, {"MPI_Waitall", &describe_wait, &req, {&wait_in_order::may_end, &mine}}, polled,
+          [&] { return req.is_done() || watch.has_failed(); });
 }
 
 // The first active request that is done. `has_active`: whether there is an active one at all.
@@ -127,10 +140,10 @@ std::optional<int> first_done(const MPI_Request* all, int count, bool& has_activ
   return {};
 }
 
-// The device of the first active request, which is not done.
-weft::device& first_device(rank_state& rank, const MPI_Request* all, int count) noexcept {
-  const MPI_Request* const found = std::find_if(all, all + count, [](MPI_Request each) { return !is_done(each); });
-  return found != all + count ? device_of(rank, *find_request(*found)) : rank.device;
+bool progress_on_open(rank_state& rank, std::span<const MPI_Request> all) noexcept {
+  device_set devices;
+  add_devices(rank, all, devices);
+  return progress_on(devices.devices());
 }
 
 // Tests for a first request that is done, and makes progress if need be.
@@ -138,7 +151,7 @@ std::optional<int> test_first_done(rank_state& rank, const MPI_Request* all, int
   std::optional<int> found = first_done(all, count, has_active);
   bool has_moved = false;
   if (!found && has_active) {
-    has_moved = progress_on_all(rank, first_device(rank, all, count));
+    has_moved = progress_on_open(rank, {all, static_cast<std::size_t>(count)});
     found = first_done(all, count, has_active);
   }
   end_test(rank, found || !has_active, has_moved);
@@ -164,13 +177,14 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   bool has_active = false;
   std::optional<int> found = first_done(all, count, has_active);
   if (found || !has_active) return found;
-  weft::device& device = first_device(rank, all, count);
-  progress_on_all(rank, device);
+  device_set devices;
+  add_devices(rank, {all, static_cast<std::size_t>(count)}, devices);
+  progress_on(devices.devices());
   const wait_for_any mine{{all, static_cast<std::size_t>(count)}};
   const bool has_waited = wait_as_fiber(rank, mine.all, true, function);
   if (has_waited) found = first_done(all, count, has_active);
   if (found) return found;
-  wait_on_all(rank, {function, nullptr, nullptr, {&wait_for_any::may_end, &mine}}, device, [&] {
+  wait_on(rank, {function, nullptr, nullptr, {&wait_for_any::may_end, &mine}}, devices.devices(), [&] {
     found = first_done(all, count, has_active);
     return found.has_value();
   });
@@ -183,7 +197,7 @@ bool test_all_done(rank_state& rank, const MPI_Request* all, int count) noexcept
   const MPI_Request* open = std::find_if(all, all + count, is_open);
   bool has_moved = false;
   if (open != all + count) {
-    has_moved = progress_on_all(rank, device_of(rank, *find_request(*open)));
+    has_moved = progress_on_open(rank, {open, all + count});
     open = std::find_if(open, all + count, is_open);
   }
   const bool are_done = open == all + count;
@@ -222,10 +236,11 @@ int wait_all(rank_state& rank, int count, MPI_Request* all, MPI_Status* statuses
   return guarded([&] {
     errors_of_several errors{statuses};
     failure_watch watch{rank.signals, all, count};
+    device_set devices;
     for (int index = 0; index < count; ++index) {
       request* const req = find(all[index]);
       if (req != nullptr && !errors.has_failed()) [[likely]] {
-        if (!req->is_done()) wait_for_first(rank, *req, watch, {all, static_cast<std::size_t>(count)});
+        if (!req->is_done()) wait_for_first(rank, *req, watch, devices, {all, static_cast<std::size_t>(count)});
         if (req->is_done() && try_complete(rank, all[index], *req, status_at(statuses, index))) continue;
       }
       // Still not done: another one has failed.

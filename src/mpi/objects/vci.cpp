@@ -34,6 +34,7 @@ vci_list::vci_list(weft::runtime& runtime, request_signals& signals, const vci_o
   const auto add = [&](weft::device& device) {
     all_.push_back(std::unique_ptr<vci>{
         new vci{static_cast<std::uint32_t>(all_.size()), device, {{device, signals}, {device, signals}}}});
+    devices_.push_back(&device);
   };
   add(runtime.default_device());
   while (all_.size() < options.count) {
@@ -44,12 +45,6 @@ vci_list::vci_list(weft::runtime& runtime, request_signals& signals, const vci_o
 
 vci& vci_list::find(std::uint32_t context, std::optional<std::uint32_t> wanted) noexcept {
   return *all_[wanted.value_or(context) % count()];
-}
-
-bool vci_list::progress() noexcept {
-  bool has_moved = false;
-  for (const auto& each : all_) has_moved |= each->device.progress();
-  return has_moved;
 }
 
 void vci_list::start_threads() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mpi/objects/async_hooks.hpp"
@@ -51,11 +52,12 @@ class vci_list {
   /// messages arrive at another device: slowly, but rightly.
   [[nodiscard]] vci& find(std::uint32_t context, std::optional<std::uint32_t> wanted) noexcept;
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
+  /// Their devices, in their order.
+  [[nodiscard]] std::span<weft::device* const> devices() const noexcept { return devices_; }
+  static constexpr std::uint32_t count_max = 64;  // `WEFT_DEVICES_MAX` is at most that
   /// Whether progress on one of them is progress on all.
   [[nodiscard]] bool have_global_progress() const noexcept { return has_global_progress_ || all_.size() == 1; }
 
-  /// Makes progress on each. Returns whether one has moved something.
-  bool progress() noexcept;
   /// Starts the threads that make progress. **Errors**: `std::system_error`.
   void start_threads();
   void stop_threads() noexcept { threads_.clear(); }
@@ -67,6 +69,7 @@ class vci_list {
  private:
   std::vector<std::unique_ptr<weft::device>> made_;
   std::vector<std::unique_ptr<vci>> all_;
+  std::vector<weft::device*> devices_;
   std::vector<std::unique_ptr<weft::progress_thread>> threads_;
   bool has_global_progress_;
   async_hooks hooks_;

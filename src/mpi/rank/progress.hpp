@@ -2,6 +2,9 @@
 // Progress and waits for operations of several communicators, whose devices may differ.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <span>
 
 #include "mpi/rank/rank_state.hpp"
@@ -11,25 +14,51 @@
 
 namespace weft::mpi {
 
+/// Devices of one rank, none twice. **Threads**: one.
+class device_set {
+ public:
+  device_set() noexcept {}
+  void add(weft::device& dev) noexcept {
+    if (std::find(all_.begin(), all_.begin() + count_, &dev) == all_.begin() + count_) all_[count_++] = &dev;
+  }
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+  [[nodiscard]] std::span<weft::device* const> devices() const noexcept { return {all_.data(), count_}; }
+
+ private:
+  std::array<weft::device*, vci_list::count_max> all_;  // the others are not set
+  std::uint32_t count_ = 0;
+};
+
+/// Makes progress on each of these. Returns whether one has moved something.
+inline bool progress_on(std::span<weft::device* const> devices) noexcept {
+  bool has_moved = false;
+  for (weft::device* const each : devices) has_moved |= each->progress();
+  return has_moved;
+}
 /// Makes progress on all VCIs; `first`: the device that is most likely to have something.
 inline bool progress_on_all(rank_state& rank, weft::device& first) noexcept {
-  return rank.vcis.have_global_progress() ? first.progress() : rank.vcis.progress();
+  return rank.vcis.have_global_progress() ? first.progress() : progress_on(rank.vcis.devices());
 }
 
-/// Waits as `device::wait` does, with progress on all VCIs. **Errors**: `weft::error` inside a handler.
+/// Waits as `runtime::wait` does, for requests. **Errors**: `weft::error` inside a handler.
+template <class Condition>
+void wait_on(rank_state& rank, const weft::detail::waiting_function& function, std::span<weft::device* const> devices,
+             const Condition& is_done) {
+  if (devices.size() <= 1) {  // none: the requests have ended meanwhile
+    weft::detail::wait_as(function, devices.empty() ? rank.device : *devices.front(), rank.signals, is_done);
+    return;
+  }
+  const completion* const only = &rank.signals;
+  weft::detail::wait_as(function, devices, {&only, 1},
+                        [](void* condition) { return bool{(*static_cast<const Condition*>(condition))()}; },
+                        const_cast<Condition*>(&is_done), {});
+}
+/// Likewise, with progress on all VCIs.
 template <class Condition>
 void wait_on_all(rank_state& rank, const weft::detail::waiting_function& function, weft::device& first,
                  const Condition& is_done) {
-  if (rank.vcis.have_global_progress()) {
-    weft::detail::wait_as(function, first, rank.signals, is_done);
-    return;
-  }
-  // Messages for other devices would wake no thread that sleeps at this one, so the thread yields.
-  auto look = [&] { return is_done() || (rank.vcis.progress() && is_done()); };
-  const completion* const only = &rank.signals;
-  weft::detail::wait_as(function, first, std::span{&only, 1},
-                        [](void* condition) { return (*static_cast<decltype(look)*>(condition))(); }, &look,
-                        {.mode = wait_mode::yield});
+  weft::device* const only = &first;
+  wait_on(rank, function, rank.vcis.have_global_progress() ? std::span{&only, 1} : rank.vcis.devices(), is_done);
 }
 
 }  // namespace weft::mpi
