@@ -235,14 +235,15 @@ class Programs(unittest.TestCase):
                 ("collective_of_all", [f"a collective {world}"]), ("idup", []),
                 ("persistent_collective", [f"a collective {world}"]),
                 ("collective_of_freed", ["a collective in a communicator of ranks 0, 1"])):
-            result = run(BUILD / "bin/weft-run", "-n", 2, "--timeout", 60, leaves, how)
-            self.assertEqual(result.returncode, 0, (how, result.stderr))
-            named = [line for line in result.stderr.splitlines() if line.startswith("MPI_Finalize of rank 0: warning: ")]
-            for line in lines:
-                self.assertTrue(any(f"has not completed {line}" in each for each in named), (how, line, result.stderr))
-            if not lines and how != "idup":
-                self.assertEqual(result.stderr, "", how)
-            self.assertNotIn("weft ", result.stderr, how)
+            for words in ((how,), (how, "threads")):  # the threads that have started them have ended
+                result = run(BUILD / "bin/weft-run", "-n", 2, "--timeout", 60, leaves, *words)
+                self.assertEqual(result.returncode, 0, (words, result.stderr))
+                named = [line for line in result.stderr.splitlines() if line.startswith("MPI_Finalize of rank 0: warning: ")]
+                for line in lines:
+                    self.assertTrue(any(f"has not completed {line}" in each for each in named), (words, line, result.stderr))
+                if not lines and how != "idup":
+                    self.assertEqual(result.stderr, "", words)
+                self.assertNotIn("weft ", result.stderr, words)
         for options in (("-n", 3, "--sim"), ("-n", 3)):
             for how in ("many", "both", "collectives", "matched_receive"):
                 result = run(BUILD / "bin/weft-run", *options, "--timeout", 100, leaves, how, "threads")

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls MPI_Finalize with operations that are not complete, as the argument says. Ranks send to the next one. */
+/* Calls MPI_Finalize with operations that are not complete, as the argument says. Ranks send to the next one. A second
+ * argument: a thread starts them, which has ended by then. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,17 +147,28 @@ static void late_receiver(void) {
   }
 }
 
+static void* start_all(void* unused) {
+  messages();
+  collectives();
+  if (is("unordered")) unordered();
+  return unused;
+}
+
 int main(int argc, char** argv) {
   int level;
+  pthread_t thread;
   wanted = argc > 1 ? argv[1] : "";
   MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   next = (rank + 1) % size;
   last = (rank + size - 1) % size;
-  messages();
-  collectives();
-  if (is("unordered")) unordered();
+  if (argc > 2) {
+    pthread_create(&thread, NULL, start_all, NULL);
+    pthread_join(thread, NULL);
+  } else {
+    start_all(NULL);
+  }
   if (is("late_receiver")) late_receiver();
   MPI_Finalize();
   return 0;
