@@ -11,6 +11,7 @@ error classes, that is a report with both results and the version of the library
 differential_test.py                                as the tests do: 10 seeds of each kind of job, 1000 in long tests
 differential_test.py --seeds 50 --first 1000        by hand: any number of them, from any number on
                      --ranks 3 --level multiple     of one kind of job alone
+                     --vcis 4                       with so many VCIs (WEFT_MPI_VCIS)
                      --only NAME, --without NAME    cases and kinds of communicators; `--names` prints them
 
 The commit draws the seeds; tests/kept_seeds.json has those that failed once. Other libraries are compared by hand, in long
@@ -37,6 +38,7 @@ sys.dont_write_bytecode = True
 import drawn_seeds  # noqa: E402
 
 SEEDS_PER_JOB = 50
+VCIS = (1, 2, 4)
 SECONDS_MAX = 600  # of one job: far above what it takes
 FLAGS = ["-std=c++20", "-O0", "-g1", "-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 
@@ -102,7 +104,8 @@ class Library:
         logs = self.folder / "logs"
         shutil.rmtree(logs, ignore_errors=True)
         logs.mkdir()
-        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       **({} if job.vcis is None else {"WEFT_MPI_VCIS": str(job.vcis)})}
         more = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if self.is_open_mpi else []
         command = [self.launcher, *more, "-n", job.ranks, self.program, *job.arguments(without), "--folder", logs]
         code, output = run(command, environment)
@@ -119,11 +122,14 @@ class Library:
 
 
 class Job:
-    def __init__(self, first, count, ranks, level, only=()):
+    """Of several threads: communicators are on so many VCIs, drawn by the first seed unless it is given."""
+    def __init__(self, first, count, ranks, level, only=(), vcis=None):
         self.first, self.count, self.ranks, self.level, self.only = first, count, ranks, level, only
+        self.vcis = VCIS[(first + ranks) % len(VCIS)] if vcis is None and level == "multiple" else vcis
 
     def __str__(self):
-        return f"--first {self.first} --seeds {self.count} --ranks {self.ranks} --level {self.level}"
+        vcis = "" if self.vcis is None else f" --vcis {self.vcis}"
+        return f"--first {self.first} --seeds {self.count} --ranks {self.ranks} --level {self.level}{vcis}"
 
     def arguments(self, without):
         named = [word for name in without for word in ("--without", name)] + [word for name in self.only for word in ("--only", name)]
@@ -239,6 +245,7 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="the first one")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--level", choices=("single", "multiple"), default="multiple")
+    parser.add_argument("--vcis", type=int)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--names", action="store_true", help="the cases, and the kinds of communicators")
@@ -253,7 +260,8 @@ def main():
     for name, library in others(True).items():
         print(f"{name}: {library if isinstance(library, str) else library.version}")
         peers += [] if isinstance(library, str) else [library]
-    jobs = [Job(first, min(SEEDS_PER_JOB, options.first + options.seeds - first), options.ranks, options.level, options.only)
+    jobs = [Job(first, min(SEEDS_PER_JOB, options.first + options.seeds - first), options.ranks, options.level, options.only,
+                options.vcis)
             for first in range(options.first, options.first + options.seeds, SEEDS_PER_JOB)]
     failures = problems_of(jobs, options.without)
     differences = 0

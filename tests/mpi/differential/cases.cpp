@@ -13,6 +13,7 @@ const std::vector<named_case>& cases() {
       {"send_and_receive", send_and_receive},
       {"wildcard_messages", wildcard_messages},
       {"messages_by_tag", messages_by_tag},
+      {"messages_with_hints", messages_with_hints},
       {"cancelled_receives", cancelled_receives},
       {"messages_to_none", messages_to_none},
       {"probed_messages", probed_messages},
@@ -29,6 +30,7 @@ const std::vector<named_case>& cases() {
       {"bounds_of_types", bounds_of_types},
       {"packed_data", packed_data},
       {"several_threads", several_threads, true},
+      {"threads_of_one_communicator", threads_of_one_communicator, true},
   };
   return all;
 }

@@ -24,6 +24,7 @@ void nonblocking_modes(scene& here);
 void send_and_receive(scene& here);
 void wildcard_messages(scene& here);
 void messages_by_tag(scene& here);
+void messages_with_hints(scene& here);
 void cancelled_receives(scene& here);
 void messages_to_none(scene& here);
 void probed_messages(scene& here);
@@ -40,5 +41,6 @@ void ordered_reductions(scene& here);
 void bounds_of_types(scene& here);
 void packed_data(scene& here);
 void several_threads(scene& here);
+void threads_of_one_communicator(scene& here);
 
 }  // namespace differential
