@@ -80,6 +80,40 @@ TEST(mpi_hooks, what_a_hook_spawns_begins_after_it_has_returned) {
   });
 }
 
+TEST(mpi_hooks, hooks_that_end_leave_the_others_in_their_order) {
+  run_ranks(1, [](numbers_of_rank) {
+    constexpr std::size_t hooks = 7;
+    std::vector<std::size_t> order;
+    int round = 0;
+    std::array<std::function<bool(MPIX_Async_thing)>, hooks> bodies;
+    for (std::size_t each = 0; each < hooks; ++each) {
+      bodies[each] = [&, each](MPIX_Async_thing) {
+        order.push_back(each);
+        // Each second one ends first, each third one next, then all; the last one starts another one.
+        const bool is_last = round == 2 || (round == 0 && each % 2 == 0) || (round == 1 && each % 3 == 0);
+        if (is_last && each == 5) start_hook(bodies[0]);
+        return is_last;
+      };
+    }
+    for (auto& each : bodies) start_hook(each);
+    const std::vector<std::vector<std::size_t>> expected{{0, 1, 2, 3, 4, 5, 6}, {1, 3, 5}, {1, 5}, {0}, {}};
+    for (round = 0; round < 3; ++round) {
+      make_progress();
+      EXPECT_EQ(order, expected[static_cast<std::size_t>(round)]);
+      order.clear();
+    }
+    round = 2;
+    make_progress();
+    EXPECT_EQ(order, expected[3]);
+    order.clear();
+    make_progress(2);
+    EXPECT_EQ(order, expected[4]);
+    start_hook(bodies[1]);
+    make_progress();
+    EXPECT_EQ(order, std::vector<std::size_t>{1});
+  });
+}
+
 TEST(mpi_hooks, a_hook_starts_operations_and_tests_them_but_may_not_wait) {
   for (const int level : {MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE}) {
     run_ranks(

@@ -21,7 +21,7 @@ void describe_hooks(const void* hooks, std::string& text) {
 
 int start_hook(rank_state& rank, MPIX_Async_poll_function* poll, void* state) noexcept {
   return guarded([&] {
-    rank.vcis.hooks().start(rank.device, poll, state);
+    rank.vcis.hooks().start({poll, state});
     return MPI_SUCCESS;
   });
 }
@@ -32,7 +32,7 @@ int spawn_hook(rank_state& rank, MPIX_Async_poll_function* poll, void* state) no
 }
 
 void* state_of(MPIX_Async_thing thing) noexcept {
-  return thing != nullptr ? reinterpret_cast<const async_hook*>(thing)->state() : nullptr;
+  return thing != nullptr ? reinterpret_cast<const async_hook*>(thing)->state : nullptr;
 }
 
 int make_progress(rank_state& rank) noexcept {

@@ -30,7 +30,7 @@ vci_options choose_vcis(int thread_level) {
 }
 
 vci_list::vci_list(weft::runtime& runtime, request_signals& signals, const vci_options& options)
-    : has_global_progress_{options.has_global_progress} {
+    : has_global_progress_{options.has_global_progress}, hooks_{runtime.default_device()} {
   const auto add = [&](weft::device& device) {
     all_.push_back(std::unique_ptr<vci>{
         new vci{static_cast<std::uint32_t>(all_.size()), device, {{device, signals}, {device, signals}}}});
