@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "mpi/ranks.hpp"
@@ -177,6 +178,36 @@ TEST(mpi_hooks, one_thread_at_a_time_runs_a_hook) {
     });
   };
   run_ranks(1, body, {}, MPI_THREAD_MULTIPLE);
+}
+
+TEST(mpi_hooks, a_progress_thread_runs_hooks_from_its_start_to_its_stop) {
+  const auto body = [](numbers_of_rank) {
+    EXPECT_EQ(MPIX_Stop_progress_thread(MPIX_STREAM_NULL), MPI_ERR_OTHER);
+    for (int round = 0; round < 3; ++round) {
+      std::atomic<int> calls{0};
+      std::atomic<bool> has_ended{false};
+      std::function<bool(MPIX_Async_thing)> counted = [&](MPIX_Async_thing) {
+        // [hooks_test.set] release -> [hooks_test.see]: the writes of the hook.
+        if (calls.fetch_add(1, std::memory_order_release) < 100) return false;
+        // [hooks_test.set] release -> [hooks_test.see]: the writes of the hook.
+        has_ended.store(true, std::memory_order_release);
+        return true;
+      };
+      EXPECT_EQ(MPIX_Start_progress_thread(MPIX_STREAM_NULL), MPI_SUCCESS);
+      EXPECT_EQ(MPIX_Start_progress_thread(MPIX_STREAM_NULL), MPI_ERR_OTHER);
+      start_hook(counted);
+      // [hooks_test.see] acquire <- [hooks_test.set]: the writes of the hook.
+      while (!has_ended.load(std::memory_order_acquire)) std::this_thread::yield();
+      EXPECT_EQ(MPIX_Stop_progress_thread(MPIX_STREAM_NULL), MPI_SUCCESS);
+      EXPECT_EQ(MPIX_Stop_progress_thread(MPIX_STREAM_NULL), MPI_ERR_OTHER);
+    }
+    EXPECT_EQ(MPIX_Start_progress_thread(MPIX_STREAM_NULL), MPI_SUCCESS);  // MPI_Finalize stops it
+  };
+  run_ranks(2, body, {}, MPI_THREAD_MULTIPLE);
+  run_ranks(1, [](numbers_of_rank) {
+    EXPECT_EQ(MPIX_Start_progress_thread(MPIX_STREAM_NULL), MPI_ERR_OTHER);
+    EXPECT_EQ(MPIX_Stop_progress_thread(MPIX_STREAM_NULL), MPI_ERR_OTHER);
+  });
 }
 
 TEST(mpi_hooks, finalize_ends_hooks_before_it_ends_requests) {

@@ -12,7 +12,7 @@ COMMUNICATING = ("message", "buffered", "collective", "MPI_Start*", "MPI_Wait*",
 # complete requests refuse to wait there when they would have to.
 WAITING = ("MPI_Send", "MPI_Send_c", "MPI_[RS]send", "MPI_[RS]send_c", "MPI_Recv", "MPI_Recv_c", "MPI_Sendrecv*", "MPI_Probe",
            "MPI_Mprobe", "MPI_Mrecv", "MPI_Mrecv_c", "MPI_Comm_create", "MPI_Comm_create_group", "MPI_Comm_dup*", "MPI_Comm_split*", "MPI_Cart_create",
-           "MPI_Cart_sub")
+           "MPI_Cart_sub", "MPIX_St*_progress_thread")
 
 # Functions that complete requests or free them: no two of them may have one request at the same time (MPI 5.0, 11.6.2).
 COMPLETING = ("MPI_Wait*", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free")

@@ -38,7 +38,7 @@ int start(rank_slot& slot, int level) {
   static_cast<void>(time_in_seconds());  // the clock begins, and knows the counter's rate by the end of MPI_Init
   weft::detail::set_mpi_library(describe);
   auto made = std::make_unique<rank_state>(start_session(slot.given, level));
-  if (made->session.vcis.have_threads) made->vcis.start_threads();
+  if (made->session.vcis.have_threads) made->vcis.try_start_threads();
   slot.state = made.release();
   if (slot.state->session.checks == nullptr) slot.unchecked_state = slot.state;
   if (&slot == &detail::process_slot) process_of_rank = ::getpid();

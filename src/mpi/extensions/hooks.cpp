@@ -42,6 +42,19 @@ int make_progress(rank_state& rank) noexcept {
   return MPI_SUCCESS;
 }
 
+int start_progress_threads(rank_state& rank) noexcept {
+  if (rank.session.thread_level != MPI_THREAD_MULTIPLE && !rank.session.vcis.have_threads)
+    return fail(MPI_ERR_OTHER,
+                "the thread level is below MPI_THREAD_MULTIPLE, and WEFT_MPI_PROGRESS_THREAD is not set");
+  return guarded([&] {
+    return rank.vcis.try_start_threads() ? MPI_SUCCESS : fail(MPI_ERR_OTHER, "a progress thread runs already");
+  });
+}
+
+int stop_progress_threads(rank_state& rank) noexcept {
+  return rank.vcis.stop_threads() ? MPI_SUCCESS : fail(MPI_ERR_OTHER, "no progress thread runs");
+}
+
 int end_hooks(rank_state& rank) noexcept {
   if (rank.vcis.hooks().open() == 0) return MPI_SUCCESS;
   return guarded([&] {

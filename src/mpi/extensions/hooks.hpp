@@ -19,6 +19,11 @@ int spawn_hook(rank_state& rank, MPIX_Async_poll_function* poll, void* state) no
 /// MPIX_Stream_progress. **Threads**: any that may call MPI; inside a hook it does nothing.
 int make_progress(rank_state& rank) noexcept;
 
+/// MPIX_Start_progress_thread, MPIX_Stop_progress_thread: as WEFT_MPI_PROGRESS_THREAD=1, from now on and until now.
+/// Returns an error class. **Blocking**: the second, until the threads have ended.
+int start_progress_threads(rank_state& rank) noexcept;
+int stop_progress_threads(rank_state& rank) noexcept;
+
 /// MPI_Finalize: makes progress until all hooks have ended. Returns an error class.
 int end_hooks(rank_state& rank) noexcept;
 

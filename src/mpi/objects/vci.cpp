@@ -47,8 +47,20 @@ vci& vci_list::find(std::uint32_t context, std::optional<std::uint32_t> wanted) 
   return *all_[wanted.value_or(context) % count()];
 }
 
-void vci_list::start_threads() {
-  for (const auto& each : all_) threads_.push_back(std::make_unique<weft::progress_thread>(each->device));
+bool vci_list::try_start_threads() {
+  const std::scoped_lock locked{threads_mutex_};
+  if (!threads_.empty()) return false;
+  std::vector<std::unique_ptr<weft::progress_thread>> started;
+  for (const auto& each : all_) started.push_back(std::make_unique<weft::progress_thread>(each->device));
+  threads_.swap(started);
+  return true;
+}
+
+bool vci_list::stop_threads() noexcept {
+  const std::scoped_lock locked{threads_mutex_};
+  const bool have_run = !threads_.empty();
+  threads_.clear();
+  return have_run;
 }
 
 bool vci_list::have_sends() const noexcept {

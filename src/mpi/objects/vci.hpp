@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -58,9 +59,11 @@ class vci_list {
   /// Whether progress on one of them is progress on all.
   [[nodiscard]] bool have_global_progress() const noexcept { return has_global_progress_ || all_.size() == 1; }
 
-  /// Starts the threads that make progress. **Errors**: `std::system_error`.
-  void start_threads();
-  void stop_threads() noexcept { threads_.clear(); }
+  /// Starts the threads that make progress, on devices that are shared. False: they run already. **Errors**:
+  /// `std::system_error`, `std::bad_alloc`.
+  bool try_start_threads();
+  /// Returns whether there were any. **Blocking**: until they have ended.
+  bool stop_threads() noexcept;
   [[nodiscard]] bool have_sends() const noexcept;
   void cancel_receives() noexcept;
   /// The hooks of the program, which the first device has.
@@ -70,7 +73,8 @@ class vci_list {
   std::vector<std::unique_ptr<weft::device>> made_;
   std::vector<std::unique_ptr<vci>> all_;
   std::vector<weft::device*> devices_;
-  std::vector<std::unique_ptr<weft::progress_thread>> threads_;
+  std::mutex threads_mutex_;
+  std::vector<std::unique_ptr<weft::progress_thread>> threads_;  // guarded by `threads_mutex_`
   bool has_global_progress_;
   async_hooks hooks_;
 };
