@@ -3,6 +3,7 @@
 // never wait there, and blocking ones are refused.
 #include <algorithm>
 #include <array>
+#include <barrier>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -206,12 +207,15 @@ TEST(mpi_callbacks, more_receives_than_there_is_room_for_match_in_their_order) {
   }
 }
 
-// Each thread has tags of its own; the hook that posts their receives runs in any of them.
+// Each thread has tags of its own; the hook that posts their receives runs in any of them. All threads are in one
+// round: the hook looks at the first 16 receives that wait for room, so the messages of these have to be under way.
 TEST(mpi_callbacks, threads_start_more_receives_than_there_is_room_for) {
+  constexpr int threads = 3;
+  std::barrier end_of_round{2 * threads};
   run_ranks(
       2,
-      [](numbers_of_rank mine) {
-        constexpr int threads = 3, count = 100, rounds = 5;
+      [&](numbers_of_rank mine) {
+        constexpr int count = 100, rounds = 5;
         test::run_threads_of_rank(threads, [&](int thread) {
           for (int round = 0; round < rounds; ++round) {
             std::vector<int> sent(count), received(count, -1);
@@ -239,6 +243,7 @@ TEST(mpi_callbacks, threads_start_more_receives_than_there_is_room_for) {
             }
             EXPECT_EQ(MPI_Waitall(2 * count, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
             EXPECT_EQ(received, sent);
+            end_of_round.arrive_and_wait();
           }
         });
       },
