@@ -157,7 +157,7 @@ void post_in_two_steps(engine& at, receive& mine, pair_list& out) {
   engine::message_node* found = nullptr;
   engine::message_list released;
   const match_result result = insist([&] {
-    const weft::core::fast_posted reached = at.fast_post(mine);
+    const weft::core::fast_posted reached = at.fast_post(mine, mine.key.policy() != match_policy::rank_tag);
     return reached == weft::core::fast_posted::inserted ? match_result::inserted
                                                         : at.post_rest(reached, mine, found, released);
   });
@@ -233,6 +233,49 @@ void wildcards_keep_the_order() {
       });
   check_in_order(pairs, sent, posted, 2);
   check_empty(*shared.object);
+}
+
+// The first receive leaves rank and tag open and may wait alone; a message may come, another receive is posted behind
+// it by the fast path, too, and the first one may be cancelled meanwhile.
+void an_open_receive_waits_alone() {
+  shared_engine shared(2u, 0u);
+  message sent[2];
+  receive posted[2];
+  pair_list pairs[2];
+  bool is_cancelled = false;
+  threads(
+      [&] {
+        posted[0].is(match_policy::none, 0, 0, 0);
+        post_in_two_steps(*shared.object, posted[0], pairs[0]);
+        posted[1].is(match_policy::rank_tag, 1, 5, 1);
+        post_in_two_steps(*shared.object, posted[1], pairs[0]);
+        engine::message_list released;
+        is_cancelled = insist([&] { return shared.object->remove(posted[0], released); }) == match_result::removed;
+        add_released(released, pairs[0]);
+      },
+      [&] {
+        for (std::uint32_t i = 0; i < 2; ++i) {
+          sent[i].is(1, 5, i, i);
+          arrive_without_a_node(*shared.object, sent[i], pairs[1]);
+        }
+      });
+  unsigned count = 0;
+  for (const auto& each : pairs) {
+    for (const pair& one : each) {
+      ++count;
+      const auto expected = static_cast<std::uint64_t>(one.sent - sent) + (is_cancelled ? 1 : 0);
+      check(one.got->read() == expected, "a receive overtakes another one");
+    }
+  }
+  check(count == (is_cancelled ? 1 : 2), "a message is lost, or matched twice");
+  weft::core::ordered_counts left;
+  engine::message_list released;
+  check(shared.object->try_count(left, released), "it is busy");
+  check(left.receives == 0 && left.messages == (is_cancelled ? 1 : 0), "something is left");
+  if (!is_cancelled) return;
+  engine::message_node* found = nullptr;
+  check(shared.object->take(make_match_key(1, match_policy::none, 0, 0), found, released) == match_result::matched,
+        "the other message does not wait");
 }
 
 // Two sources with one tag, two receives that leave open which: each message has a receive of its own.
@@ -440,6 +483,7 @@ TEST_F(model_ordered_matching, holds_and_no_planted_bug_goes_unnoticed) {
   const std::vector<program> programs{
       {"early ones wait for their turn", early_ones_wait_for_their_turn, brief},
       {"wildcards keep the order", wildcards_keep_the_order, brief},
+      {"an open receive waits alone", an_open_receive_waits_alone, brief},
       {"messages of two sources", messages_of_two_sources_meet_two_receives, brief},
       {"matched or cancelled", matched_or_cancelled, brief},
       {"only what is meant is cancelled", only_what_is_meant_is_cancelled, brief},

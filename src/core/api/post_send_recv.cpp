@@ -8,6 +8,7 @@
 #include "base/misuse.hpp"
 #include "core/api/checks.hpp"
 #include "core/fast/post_packet.hpp"
+#include "core/fast/post_receive.hpp"
 #include "core/protocol/cancel.hpp"
 #include "core/protocol/numbered_credits.hpp"
 #include "core/protocol/post_message.hpp"
@@ -152,6 +153,11 @@ status core::post_receive_checked(device_state& dev, std::uint32_t peer, const t
 
 status device::post_recv_slow(std::uint32_t peer, buffer_ref buffer, completion& local,
                               const post_recv_options& options) {
+  if (options.any_tag && options.allow_retry && options.policy <= match_policy::none &&
+      options.engine.object() != nullptr && buffer.memory() == nullptr && &local.runtime() == runtime_) {
+    return core::fast::post_with_any_tag(*state_, {peer, options.policy}, detail::ordinary(buffer), local, options.tag,
+                                         options.context, *options.engine.object());
+  }
   return core::post_receive_checked(*state_, peer, buffer, local, options);
 }
 

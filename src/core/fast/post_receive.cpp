@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting the common receive: into one buffer, from the default engine, or from one named by its object.
+// Posting the common receive: into one buffer, from the default engine, or from one named by its object. In an ordered
+// engine it may leave rank or tag open.
 //
 // Cost on a device of one thread's own: one of its spare receives, the matching table's one cache line, and the line of
 // the counters. In an ordered engine: its lock, and the queue of the receive's key. The general twin:
 // protocol/receive.cpp.
+#include "core/fast/post_receive.hpp"
+
 #include "base/fast_paths.hpp"
 #include "core/api/post_send_recv.hpp"
 #include "core/message/peer_bounds.hpp"
@@ -163,11 +166,46 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
   return status::posted(ticket);
 }
 
+// Whether it is a common receive in an ordered engine that leaves the rank open, and perhaps the tag.
+bool is_from_any_rank(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
+                      const engine_state& engine) noexcept {
+  return base::has_fast_paths && from.peer() == any_rank && into.address != nullptr && into.bytes <= buffer_bytes_max &&
+         engine.home == &dev.runtime() && engine.kind == engine_kind::ordered &&
+         from.policy() == match_policy::rank_tag;
+}
+
+// Such a receive, or one that leaves the tag open. `from` has the rank, or `any_rank`, and what the receive compares.
+[[gnu::noinline]] status post_open(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
+                                   completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  operation_state* const receive = dev.own_receives().get();
+  if (receive == nullptr) [[unlikely]] {
+    const bool any_tag = from.policy() != match_policy::tag_only;
+    return post_receive_checked(dev, from.peer(), target_payload{into}, local,
+                                {.tag = tag, .engine = {engine.id, engine}, .any_tag = any_tag, .context = context});
+  }
+  static_cast<void>(describe(engine, *receive, from, into, tag, context));
+  receive->will_signal(local);
+  const std::uint64_t ticket = receive->ticket.load(std::memory_order_relaxed);  // [own] until it is in the engine
+  receive->reach(step::wait_for_match);
+  if (const fast_posted reached = engine.ordered->fast_post(*receive, true); reached != fast_posted::inserted)
+      [[unlikely]]
+    return end_in_order(dev, *receive, reached);
+  dev.counts().posted(operation::receive, into.bytes);
+  return status::posted(ticket);
+}
+
+// What is not the common receive of an ordered engine.
+[[gnu::noinline]] status post_uncommon(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
+                                       completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  if (!is_from_any_rank(dev, from, into, engine)) return post_checked_in(dev, from, into, local, tag, context, engine);
+  return post_open(dev, {any_rank, match_policy::tag_only}, into, local, tag, context, engine);
+}
+
 // A receive in an engine that does not match by policy in the table; mostly the common one in an ordered engine.
 [[gnu::noinline]] status post_in_order(device_state& dev, detail::message_source from, detail::ordinary_buffer into,
                                        completion& local, std::uint64_t tag, void* context, engine_state& engine) {
   if (!is_good_in_order(dev, from, into, engine)) [[unlikely]]
-    return post_checked_in(dev, from, into, local, tag, context, engine);
+    return post_uncommon(dev, from, into, local, tag, context, engine);
   if (!dev.own_receives().has_some() || !promise::has_own_word(local)) [[unlikely]]
     return post_in_order_slow(dev, from, into, local, tag, context, engine);
   operation_state& receive = dev.own_receives().take();
@@ -189,6 +227,18 @@ bool is_good(device_state& dev, detail::message_source from, detail::ordinary_bu
 }
 
 }  // namespace
+
+status post_with_any_tag(device_state& dev, detail::message_source from, detail::ordinary_buffer buffer,
+                         completion& local, std::uint64_t tag, void* context, engine_state& engine) {
+  if (is_good_in_order(dev, from, buffer, engine) || is_from_any_rank(dev, from, buffer, engine)) [[likely]] {
+    const detail::message_source open{from.peer(), open_policy(from.peer(), true)};
+    return post_open(dev, open, buffer, local, tag, context, engine);
+  }
+  return post_receive_checked(
+      dev, from.peer(), target_payload{buffer}, local,
+      {.tag = tag, .engine = {engine.id, engine}, .policy = from.policy(), .any_tag = true, .context = context});
+}
+
 }  // namespace weft::core::fast
 
 weft::status weft::detail::fast_post_recv(core::device_state& dev, message_source from, detail::ordinary_buffer buffer,

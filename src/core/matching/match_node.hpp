@@ -47,6 +47,12 @@ static_assert(sizeof(match_key) == 24);
   return {std::uint64_t{engine} << 32 | (by_rank ? rank : no_rank), by_tag ? tag : 0, policy_word};
 }
 
+/// The policy of a receive in an ordered engine, by the parts that it leaves open.
+[[nodiscard]] constexpr match_policy open_policy(std::uint32_t peer, bool any_tag) noexcept {
+  if (peer == any_rank) return any_tag ? match_policy::none : match_policy::tag_only;
+  return any_tag ? match_policy::rank_only : match_policy::rank_tag;
+}
+
 /// A hash of all parts of the key, whose low bits choose the bucket: a product of 128 bits, folded to 64 so that every
 /// bit of both factors counts. Keys with equal hashes are told apart by comparing the whole keys.
 [[nodiscard]] constexpr std::uint64_t fingerprint(const match_key& key) noexcept {

@@ -219,12 +219,14 @@ class basic_ordered_matching {
     return result_of(found);
   }
 
-  /// The first step of a post that calls no function, for a receive with the policy rank_tag: inserts it if the lock is
-  /// free and no message waits. Unless the answer is `inserted`, the caller must call `post_rest` next.
-  [[nodiscard]] [[gnu::always_inline]] fast_posted fast_post(node& receive) noexcept {
+  /// The first step of a post that calls no function. Inserts a receive with the policy rank_tag if the lock is free
+  /// and no message waits; `is_open`: one that leaves rank or tag open, if no other such one waits, either. Unless the
+  /// answer is `inserted`, the caller must call `post_rest` next.
+  [[nodiscard]] [[gnu::always_inline]] fast_posted fast_post(node& receive, bool is_open = false) noexcept {
     if (!lock_.try_enter()) [[unlikely]]
       return fast_posted::no;
-    if (!messages_[index_of(match_policy::rank_tag)].is_empty() || !receives_.try_append_named(receive)) [[unlikely]]
+    if (!messages_[index_of(match_policy::rank_tag)].is_empty() ||
+        !(is_open ? receives_.try_append_open(receive) : receives_.try_append_named(receive))) [[unlikely]]
       return fast_posted::inside;
     return lock_.try_leave() ? fast_posted::inserted : fast_posted::inserted_inside;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receives that wait in an ordered engine (ordered_matching.hpp): a queue for each key of each policy, and a stamp
 // by which the oldest of several queues is found. A receive that names rank and tag and waits alone, as that of a
-// program which waits for one message after another, is in no queue: the next one puts it into its queue.
+// program which waits for one message after another, is in no queue: the next one puts it into its queue. Nor is one
+// receive that leaves rank or tag open, as the one of a thread that serves all others.
 //
 // Cost: constant; one comparison for a receive that waits alone, one queue while no receive leaves rank or tag open.
 // **Threads**: one at a time, but for the locations of nodes, which threads read that cancel a receive.
@@ -78,6 +79,17 @@ class basic_posted_receives {
     return true;
   }
 
+  /// Appends a receive that leaves rank or tag open, without a function call. False: nothing has happened; it is not
+  /// the only one, or another receive waits alone.
+  [[nodiscard]] [[gnu::always_inline]] bool try_append_open(node& receive) noexcept {
+    WEFT_ASSERT_CHECKED(receive.key.policy() != match_policy::rank_tag);
+    if (alone_ != nullptr || open_ != 0) return false;
+    open_alone_ = &receive;
+    open_ = 1;
+    note_posted(receive);
+    return true;
+  }
+
   /// Takes out the oldest receive that matches a message with this key, or null.
   [[nodiscard]] [[gnu::always_inline]] node* take_oldest(const match_key& key) noexcept {
     if (alone_ != nullptr) {
@@ -106,6 +118,9 @@ class basic_posted_receives {
     const match_policy policy = receive.key.policy();
     if (&receive == alone_) {
       alone_ = nullptr;
+    } else if (&receive == open_alone_) {
+      open_alone_ = nullptr;
+      --open_;
     } else {
       queues_[index_of(policy)].remove(receive);
       if (policy != match_policy::rank_tag) --open_;
@@ -118,21 +133,23 @@ class basic_posted_receives {
   void take_all(const Visit& visit) noexcept {
     end_alone();
     open_ = 0;
-    for (auto& each : queues_) {
-      each.take_all([&](node& receive) {
-        note_gone(receive);
-        visit(receive);
-      });
-    }
+    const auto take = [&](node& receive) {
+      note_gone(receive);
+      visit(receive);
+    };
+    if (open_alone_ != nullptr) take(*open_alone_);
+    open_alone_ = nullptr;
+    for (auto& each : queues_) each.take_all(take);
   }
   /// Calls `visit(const node&)` for each.
   template <class Visit>
   void each(const Visit& visit) const {
     if (alone_ != nullptr) visit(static_cast<const node&>(*alone_));
+    if (open_alone_ != nullptr) visit(static_cast<const node&>(*open_alone_));
     for (const auto& by_policy : queues_) by_policy.each(visit);
   }
   [[nodiscard]] std::size_t size() const noexcept {
-    std::size_t out = alone_ != nullptr ? 1 : 0;
+    std::size_t out = (alone_ != nullptr ? 1 : 0) + (open_alone_ != nullptr ? 1 : 0);
     for (const auto& each : queues_) out += each.size();
     return out;
   }
@@ -157,8 +174,13 @@ class basic_posted_receives {
     receive.location.store(location_, std::memory_order_relaxed);
   }
 
+  // Whether a message with this key is for the receive.
+  [[nodiscard]] static bool is_for(const node& receive, const match_key& key) noexcept {
+    return receive.key == make_match_key(key.engine(), receive.key.policy(), key.rank(), key.tag);
+  }
+
   [[gnu::noinline]] node* take_oldest_of_any(const match_key& key) noexcept {
-    node* oldest = nullptr;
+    node* oldest = open_alone_ != nullptr && is_for(*open_alone_, key) ? open_alone_ : nullptr;
     for (const auto& each : queues_) {
       node* const candidate = each.oldest(key);
       if (candidate != nullptr && (oldest == nullptr || candidate->stamp < oldest->stamp)) oldest = candidate;
@@ -174,8 +196,9 @@ class basic_posted_receives {
 
   std::uint32_t location_ = new_ordered_location();
   std::uint64_t posted_ = 0;
-  std::size_t open_ = 0;   // receives that leave rank or tag open
-  node* alone_ = nullptr;  // the only receive, if it names rank and tag; null: all are in queues
+  std::size_t open_ = 0;        // receives that leave rank or tag open
+  node* alone_ = nullptr;       // the only receive, if it names rank and tag, and is in no queue
+  node* open_alone_ = nullptr;  // one that leaves rank or tag open, and is in no queue
   std::array<keyed_queues<node>, ordered_policy_count> queues_;
 };
 

@@ -22,10 +22,7 @@ namespace {
 
 match_key key_of(const receive_request& request) noexcept {
   if (!request.engine->is_ordered()) return request.engine->key_of(request.policy, request.peer, request.tag);
-  const bool any = request.peer == any_rank;
-  const match_policy left_open = any ? (request.any_tag ? match_policy::none : match_policy::tag_only)
-                                     : (request.any_tag ? match_policy::rank_only : match_policy::rank_tag);
-  return make_match_key(request.engine->id, left_open, request.peer, request.tag);
+  return make_match_key(request.engine->id, open_policy(request.peer, request.any_tag), request.peer, request.tag);
 }
 
 void describe(operation_state& receive, const receive_request& request) noexcept {
