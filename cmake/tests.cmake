@@ -49,11 +49,12 @@ function(weft_is_of_stage result source stage)
 endfunction()
 
 # A test for each suite of `target`, called `level`.SUITE.
-function(weft_add_suites level target timeout)
+function(weft_add_suites level target timeout environment)
   set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   file(GENERATE OUTPUT ${file} CONTENT "set(level ${level})
 set(executable \"$<TARGET_FILE:${target}>\")
 set(timeout ${timeout})
+set(environment \"${environment}\")
 include(\"${PROJECT_SOURCE_DIR}/cmake/test_suites.cmake\")
 ")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
@@ -66,14 +67,14 @@ function(weft_link_general target)
     weft-test-support)
 endfunction()
 
-# weft_test_room(STAGES stage... [TIMEOUT seconds] [LINK library...] [EACH] [OPTIMIZED])
+# weft_test_room(STAGES stage... [TIMEOUT seconds] [LINK library...] [ENVIRONMENT name=value] [EACH] [OPTIMIZED])
 # All sources of this folder as one executable, weft-<room>-tests, where <room> is the folder's path from tests/. Its tests
 # are called <room>.SUITE, with points for slashes. STAGES: those of a source that names none. A room with stage `general`
 # runs once more in stage release, with the library without fast paths: general.<room>.SUITE. EACH: every test is a process
 # of its own, not every suite, and every source is compiled by itself. OPTIMIZED: it runs longer than it compiles where a
 # sanitizer watches threads.
 function(weft_test_room)
-  cmake_parse_arguments(PARSE_ARGV 0 room "EACH;OPTIMIZED" "TIMEOUT" "STAGES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 0 room "EACH;OPTIMIZED" "TIMEOUT;ENVIRONMENT" "STAGES;LINK")
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
   string(REPLACE "/" "." level ${path})
   string(REPLACE "/" "-" target weft-${path}-tests)
@@ -102,11 +103,11 @@ function(weft_test_room)
     target_compile_options(${target} PRIVATE -O1)
   endif()
   if(room_EACH OR WEFT_LONG)
-    gtest_discover_tests(${target} TEST_PREFIX ${level}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    gtest_discover_tests(${target} TEST_PREFIX ${level}. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 600
       PROPERTIES TIMEOUT ${timeout} LABELS ${level})
   else()
     weft_compile_by_letters(${target} ${sources})
-    weft_add_suites(${level} ${target} ${timeout})
+    weft_add_suites(${level} ${target} ${timeout} "${room_ENVIRONMENT}")
   endif()
 
   if(WEFT_TESTS_GENERAL AND "general" IN_LIST room_STAGES)
@@ -116,7 +117,7 @@ function(weft_test_room)
     weft_link_general(${target}-general)
     target_link_libraries(${target}-general PRIVATE ${room_LINK})
     math(EXPR general_timeout "2 * ${timeout}")
-    weft_add_suites(general.${level} ${target}-general ${general_timeout})
+    weft_add_suites(general.${level} ${target}-general ${general_timeout} "${room_ENVIRONMENT}")
   endif()
 endfunction()
 

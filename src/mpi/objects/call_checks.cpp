@@ -67,7 +67,7 @@ int call_checks::enter(const char* function) noexcept {
 void call_checks::leave() noexcept {
   if (thread_level_ != MPI_THREAD_SERIALIZED) return;
   const std::scoped_lock lock{mutex_};
-  if (depth_ > 0 && inside_ == std::this_thread::get_id()) --depth_;
+  if (depth_ > 0) --depth_;  // by another thread, if the call is of a fiber that has moved
 }
 
 int call_checks::begin_completing(const char* function, std::vector<const request*> requests, std::uint64_t& call) {
