@@ -108,8 +108,8 @@ MUST_CHOOSE = {
     "net/shm": ["^contract[.]", "leftovers_test", *OF_PROCESSES], "net/template": ["^contract[.]"],
     "net/sim": ["^contract[.]", "seeds_test", "process-sim_failure", *OF_PROCESSES],
     **{room: ["^mpi[.]", "differential_test", "programs_test"] for room in (
-        "mpi", "mpi/api", "mpi/check", "mpi/collective", "mpi/communicator", "mpi/environment", "mpi/error", "mpi/group",
-        "mpi/handle", "mpi/info", "mpi/message", "mpi/objects", "mpi/rank", "mpi/tool", "mpi/topology", "mpi/type")},
+        "mpi", "mpi/api", "mpi/api/extensions", "mpi/check", "mpi/collective", "mpi/communicator", "mpi/environment",
+        "mpi/error", "mpi/extensions", "mpi/group", "mpi/handle", "mpi/info", "mpi/message", "mpi/objects", "mpi/rank", "mpi/tool", "mpi/topology", "mpi/type")},
     "mpi/clock": ["^mpi[.]clock[.]", "^mpi[.]", "programs_test"],
     "mpi/datatype": ["^mpi[.]datatype[.]", "^mpi[.]", "differential_test"],
 }
