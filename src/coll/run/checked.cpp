@@ -118,6 +118,7 @@ graph_node comparison::add_to(graph& steps) {
 void comparison::begin(std::uint64_t tag) noexcept {
   tag_ = tag;
   has_refused_ = false;
+  is_told_of_failure_ = false;
 }
 
 status comparison::send(std::uint32_t round, completion& local) {
@@ -172,7 +173,10 @@ void comparison::refuse_other_sizes(graph& steps, const std::vector<graph_node>&
       const std::optional<completion_record> end = steps.take(receives[i]);
       const bool is_long = end && end->error() == errc::truncated;
       if (!end || (end->error() != errc::none && !is_long)) continue;
-      if (is_failed_message(*end, received[i]->into.bytes)) continue;
+      if (is_failed_message(*end, received[i]->into.bytes)) {
+        is_told_of_failure_ = true;
+        continue;
+      }
       const std::uint64_t arrived = is_long ? end->message_bytes() : end->bytes();
       if (arrived == received[i]->into.bytes) continue;
       const std::string text =

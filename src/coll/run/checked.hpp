@@ -62,6 +62,8 @@ class comparison {
   void begin(std::uint64_t tag) noexcept;
   /// Whether the steps are not to be done. Behind the node of `add_to`.
   [[nodiscard]] bool has_refused() const noexcept { return has_refused_; }
+  /// Whether a receive has met the message of a member that has failed (failed_message.hpp). For the end of the run.
+  [[nodiscard]] bool is_told_of_failure() const noexcept { return is_told_of_failure_; }
 
   /// The steps' last node: messages of other sizes than this member wants are refused. `receives` and `received` are of
   /// one length: the receives of the run as nodes and as steps.
@@ -90,6 +92,7 @@ class comparison {
   std::vector<heard> received_;  // one for each round
   std::uint64_t tag_ = 0;
   bool has_refused_ = false;
+  bool is_told_of_failure_ = false;
 };
 
 /// Lies on the stack of a call that starts collectives of a checked group. **Errors**: invalid_state if another thread

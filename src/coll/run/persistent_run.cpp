@@ -217,7 +217,8 @@ void persistent_run::run_checked() {
   if (!end || end->error() == errc::none) return;
   // A function that has thrown, or calls that differ.
   if (const std::exception_ptr thrown = graph_.exception()) std::rethrow_exception(thrown);
-  fail(args_, *algorithm_, end->error(), true);
+  const bool is_told = end->error() == errc::truncated && comparison_->is_told_of_failure();
+  fail(args_, *algorithm_, is_told ? errc::peer_failed : end->error(), true);
 }
 
 }  // namespace weft::coll
