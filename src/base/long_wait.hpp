@@ -2,7 +2,7 @@
 // A wait of a thread, for the report of a process in which nothing moves (standstill.hpp).
 //
 // Cost: nothing to a wait that ends within `listed_after`; a lock at the beginning and the end of a longer one, if the
-// report is wanted.
+// report is wanted. A part of a longer wait reads the clock in each step.
 #pragma once
 
 #include <sys/types.h>

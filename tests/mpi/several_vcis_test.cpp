@@ -60,7 +60,7 @@ void complete(std::vector<MPI_Request>& all, completion_call call) {
   }
 }
 
-// A message in each communicator, there and back, by threads of which each has its own tag.
+// A message in each communicator, there and back. Each thread has a tag of its own.
 void exchange(const communicators& comms, int peer, int tag, int round) {
   const int count = round % 7 == 6 ? long_count : 1;
   std::array<std::vector<int>, comm_count> sent, received;

@@ -63,7 +63,8 @@ class device::incoming_payload final : public operation {
 
 bool outgoing_message::advance(device& device) noexcept {
   if (const std::size_t bytes = std::exchange(left_bytes_, 0); bytes != 0) {
-    // Messages of one tag may overtake each other there: the tag is used again only after its receive has this one.
+    // Messages of one tag may overtake each other there. A synchronous send ends once its receive is found, and only
+    // then the tag is used again.
     const auto send = device.is_any_source_ ? MPI_Issend : MPI_Isend;
     send(payload(), static_cast<int>(bytes), MPI_BYTE, peer_, data_tag_, device.comm_, &request_);
     return true;

@@ -72,7 +72,7 @@ void check_devices(const runtime& owner, std::span<device* const> devices) {
   }
 }
 
-// The states of several devices, of which none is there twice.
+// The states of several devices; none is there twice.
 class device_states {
  public:
   device_states(std::span<device* const> devices, const auto& state_of) noexcept : count_{devices.size()} {

@@ -15,7 +15,7 @@ class waited_devices {
  public:
   /// `standard`: the default device, which the thread polls as well.
   waited_devices(device_state& only, device_state& standard) noexcept : first_{only}, standard_{standard} {}
-  /// Several, of which none is given twice. `others` lives as long as the wait.
+  /// Several; none is given twice. `others` lives as long as the wait.
   waited_devices(device_state& first, std::span<device_state* const> others, device_state& standard) noexcept
       : first_{first}, others_{others}, standard_{standard} {}
 

@@ -26,7 +26,7 @@ TEST(open_receive, waits_alone_or_with_others_in_the_order_of_the_posts) {
   for (const match_policy policy : {match_policy::rank_only, match_policy::tag_only, match_policy::none}) {
     ordered_matching engine{4};
     match_node open, named, more;
-    matched_messages released, left;  // `left`: by other threads, of which there are none
+    matched_messages released, left;  // `left` stays empty: no other thread posts
     match_node* receive = nullptr;
     const auto match = [&](std::uint32_t source, std::uint64_t tag, std::uint32_t sequence) {
       return engine.try_match(make_match_key(1, match_policy::rank_tag, source, tag), sequence, receive, released);

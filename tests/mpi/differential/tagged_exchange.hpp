@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of which each rank sends at most one of a tag to each other, in a communicator with hints. As no two have
-// the same source, target and tag, their order does not matter, and each hint holds.
+// Messages in a communicator with hints: with one tag a rank sends at most one to each other rank. As no two have the
+// same source, target and tag, their order does not matter, and each hint holds.
 #pragma once
 
 #include <mpi.h>
