@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 // The points of weft-perf, measured with MPI: one program for every MPI, one launch for all points of a round.
-//   mpiexec -n 2 mpi_peer single|multiple calls|turns|plain PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
+//   mpiexec -n 2 mpi_peer single|multiple calls|turns|plain|one PROCESSOR,... KIND:BYTES:THREADS:WINDOW:MILLISECONDS...
 // Rank 0 prints `sample INDEX VALUE BEFORE AFTER SHARE` for each. As in weft-perf: both sides go for a fixed time, the
 // first byte of a message says whether it is the last; the hand-over of a cache line is measured before and after.
 // More threads than cores wait in MPI's calls, on whatever core the system gives them, or take turns as in weft-perf.
-// `plain`: all threads wait in MPI's calls, on whatever core the system gives them.
+// `plain`: all threads wait in MPI's calls, on whatever core the system gives them. `one`: so, and in one communicator,
+// with tags of their own.
 // Of each core one processor is named.
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { threads_max = 64, chunk = 64, bursts = 9, exchanges = 200 };
+enum { threads_max = 64, tags_of_thread = 4, chunk = 64, bursts = 9, exchanges = 200 };
 
 typedef enum { latency, rate, stream, bandwidth, put, put_visible, put_rate, get, ring, barrier, broadcast, reduce, allreduce, allgather, alltoall, reduce_scatter, kinds } kind;
 static const char* const names[kinds] = {"latency", "rate", "stream", "bandwidth", "put", "put_visible", "put_rate", "get", "ring", "barrier", "broadcast", "reduce",
@@ -41,6 +42,7 @@ typedef struct {
 typedef struct {
   const point* of;
   MPI_Comm comm;
+  int tag;  // the first of its own
   int begins;
   int partner;
   int core;
@@ -65,6 +67,7 @@ static int rank;
 static int size;
 static int has_spin_phases;
 static int uses_defaults;
+static int has_one_communicator;
 static cpu_set_t allowed;
 static int cores[CPU_SETSIZE];
 static int core_count;
@@ -220,10 +223,10 @@ static void wait_for_all(lane* on, int count) {
 
 static void receive(lane* on, int count, MPI_Datatype type, int tag) {
   if (on->looks == 0) {
-    MPI_Recv(on->in, count, type, on->partner, tag, on->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(on->in, count, type, on->partner, on->tag + tag, on->comm, MPI_STATUS_IGNORE);
     return;
   }
-  MPI_Irecv(on->in, count, type, on->partner, tag, on->comm, on->requests);
+  MPI_Irecv(on->in, count, type, on->partner, on->tag + tag, on->comm, on->requests);
   wait_for_all(on, 1);
   met(on);
 }
@@ -256,7 +259,7 @@ static void unpack(lane* on, const char* from) {
 
 static void send_one(lane* on) {
   pack(on, on->out);
-  MPI_Send(on->out, 1, on->send_type, on->partner, 0, on->comm);
+  MPI_Send(on->out, 1, on->send_type, on->partner, on->tag, on->comm);
 }
 
 static void receive_one(lane* on) {
@@ -288,7 +291,7 @@ static void send_window(lane* on, int last) {
   for (int i = 0; i < on->window; ++i) {
     if (i == 0 || stride != 0) mark(on->out + (size_t)i * stride, last);
     pack(on, on->out + (size_t)i * stride);
-    MPI_Isend(on->out + (size_t)i * stride, 1, on->send_type, on->partner, 0, on->comm, &on->requests[i]);
+    MPI_Isend(on->out + (size_t)i * stride, 1, on->send_type, on->partner, on->tag, on->comm, &on->requests[i]);
   }
   wait_for_all(on, on->window);
   if (on->of->metric == stream && !last) return;
@@ -299,26 +302,26 @@ static void receive_windows(lane* on) {
   const size_t stride = window_stride(on);
   for (int last = 0; !last;) {
     for (int i = 0; i < on->window; ++i) {
-      MPI_Irecv(on->in + (size_t)i * stride, 1, on->receive_type, on->partner, 0, on->comm, &on->requests[i]);
+      MPI_Irecv(on->in + (size_t)i * stride, 1, on->receive_type, on->partner, on->tag, on->comm, &on->requests[i]);
     }
     wait_for_all(on, on->window);
     for (int i = 0; i < on->window; ++i) unpack(on, on->in + (size_t)i * stride);
     if (on->of->metric != stream) met(on);
     last = on->in[0];
     if (on->of->metric == stream && !last) continue;
-    MPI_Send(on->out, 1, MPI_CHAR, on->partner, 1, on->comm);
+    MPI_Send(on->out, 1, MPI_CHAR, on->partner, on->tag + 1, on->comm);
   }
 }
 
 // ---------------------------------------------------------------------------------------------- one-sided
 
 static void tell_end(lane* on) {
-  MPI_Send(on->out, 0, MPI_CHAR, on->partner, 2, on->comm);
-  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, 2, on->comm, MPI_STATUS_IGNORE);
+  MPI_Send(on->out, 0, MPI_CHAR, on->partner, on->tag + 2, on->comm);
+  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, on->tag + 2, on->comm, MPI_STATUS_IGNORE);
 }
 static void serve(lane* on) {
-  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, 2, on->comm, MPI_STATUS_IGNORE);
-  MPI_Send(on->out, 0, MPI_CHAR, on->partner, 2, on->comm);
+  MPI_Recv(on->in, 0, MPI_CHAR, on->partner, on->tag + 2, on->comm, MPI_STATUS_IGNORE);
+  MPI_Send(on->out, 0, MPI_CHAR, on->partner, on->tag + 2, on->comm);
 }
 
 // One buffer for all puts of a window, as ucx_perftest has it.
@@ -360,7 +363,7 @@ static uint64_t wait_word(lane* on, uint64_t number) {
     if (looks % 16 != 0) continue;
     int flag = 0;  // progress, for implementations that need it
     MPI_Win_sync(on->win);
-    MPI_Iprobe(on->partner, 3, on->comm, &flag, MPI_STATUS_IGNORE);
+    MPI_Iprobe(on->partner, on->tag + 3, on->comm, &flag, MPI_STATUS_IGNORE);
     if (looks % 8192 == 0) sched_yield();
   }
 }
@@ -417,7 +420,8 @@ static MPI_Datatype type_of(const point* of, int has_blocks) {
 static void open_lane(lane* on, const point* of, int index) {
   memset(on, 0, sizeof *on);
   on->of = of;
-  on->comm = comms[index];
+  on->comm = comms[has_one_communicator ? 0 : index];
+  on->tag = has_one_communicator ? tags_of_thread * index : 0;
   on->begins = rank < size / 2;
   on->partner = on->begins ? rank + size / 2 : rank - size / 2;
   // As in weft-perf: partners side by side, and threads of both processes on each core.
@@ -666,8 +670,9 @@ int main(int argc, char** argv) {
   if (provided < wanted) fail("this MPI has no MPI_THREAD_MULTIPLE");
   int threads = 1;
   has_spin_phases = argc > 2 && strcmp(argv[2], "turns") == 0;
-  uses_defaults = argc > 2 && strcmp(argv[2], "plain") == 0;
-  if (argc < 4 || !(has_spin_phases || uses_defaults || strcmp(argv[2], "calls") == 0)) fail("calls, turns or plain?");
+  has_one_communicator = argc > 2 && strcmp(argv[2], "one") == 0;
+  uses_defaults = has_one_communicator || (argc > 2 && strcmp(argv[2], "plain") == 0);
+  if (argc < 4 || !(has_spin_phases || uses_defaults || strcmp(argv[2], "calls") == 0)) fail("calls, turns, plain or one?");
   read_processors(argv[3]);
   for (int i = 4; i < argc; ++i) {
     const point each = parse(argv[i]);

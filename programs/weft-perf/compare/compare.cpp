@@ -187,6 +187,7 @@ std::vector<contestant> contestants_of_mpi(const suite& wanted, const peer_list&
                               wanted.has_blocks ? peers.own_mpi.back() : weft_by_own_calls(chosen)};
   const std::vector<contestant>& others = wanted.has_blocks        ? peers.with_blocks
                                           : wanted.takes_all_ranks ? peers.of_all_ranks
+                                          : wanted.uses_defaults   ? peers.with_defaults
                                                                    : peers.mpis;
   all.insert(all.end(), others.begin(), others.end());
   return all;

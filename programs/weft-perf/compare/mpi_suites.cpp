@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What Weft's MPI is measured by, beside Weft's own calls and the other MPIs that are found.
+#include <fmt/format.h>
+
 #include <array>
+#include <utility>
 
 #include "weft-perf/compare/compare.hpp"
 #include "weft-perf/compare/suites.hpp"
@@ -23,7 +26,7 @@ constexpr std::array of_pairs{
     measured{"mpi_latency", kind::latency, 64, 1, 1},
     measured{"mpi_latency", kind::latency, 512, 1, 1},
     measured{"mpi_latency", kind::latency, kib, 1, 1},
-    measured{"mpi_rate", kind::rate, 8, 64, 1.1},
+    measured{"mpi_rate", kind::rate, 8, 64, 1.3},
     measured{"mpi_bandwidth", kind::bandwidth, 4 * kib, 64, 1},
     measured{"mpi_bandwidth", kind::bandwidth, 64 * kib, 64, 1},
     measured{"mpi_bandwidth", kind::bandwidth, mib, 16, 1.2},
@@ -35,13 +38,19 @@ constexpr std::array of_collectives{
     measured{"mpi_allreduce", kind::allreduce, 8, 1, 1.05},
     measured{"mpi_allreduce", kind::allreduce, mib, 1, 1.15},
 };
+// Programs that know no tricks: a communicator for each thread, and one for all.
+constexpr std::array thread_counts{1U, 2U, 4U, 8U, 16U};
+constexpr std::uint32_t default_window = 32;
 constexpr std::array ranks_of_a_core{2U, 4U, 8U, 16U};
 constexpr double times_of_own_latency = 1.2;
-constexpr double ratio_of_crowded_ring = 2;
+constexpr double times_of_own_default_latency = 1.25;
+constexpr double part_of_own_rate = 0.8;
+constexpr double part_of_own_default_rate = 0.7;
 
 point point_of(const measured& row, double seconds) {
+  // An engine of MPI's keeps messages in order.
   return {.kind = row.metric,
-          .operation = operation::sendrecv,
+          .operation = row.metric == kind::rate ? operation::ordered : operation::sendrecv,
           .bytes = row.bytes,
           .window = row.window,
           .seconds = seconds,
@@ -56,6 +65,34 @@ point together(const char* claim, kind metric, std::size_t bytes, std::uint32_t 
           .uses_defaults = true,
           .group = {.ranks = ranks},
           .claim_name = claim};
+}
+
+// All messages of threads that wait in MPI's calls, on whatever core the system gives them.
+std::vector<point> threads_with_defaults(bool is_one, double seconds) {
+  std::vector<point> out;
+  for (const std::uint32_t threads : thread_counts) {
+    if (threads == 1 && is_one) continue;
+    for (const auto& [metric, window] : {std::pair{kind::latency, 1U}, std::pair{kind::rate, default_window}}) {
+      out.push_back({.kind = metric,
+                     .operation = operation::sendrecv,
+                     .mode = mode::threads_dedicated,
+                     .threads = threads,
+                     .window = window,
+                     .seconds = seconds,
+                     .uses_defaults = true,
+                     .group = {.has_one_communicator = is_one},
+                     .claim_name = fmt::format("mpi_{}_{}", is_one ? "shared" : "plain", name_of(metric))});
+    }
+  }
+  return out;
+}
+
+// How far Weft's MPI is to be ahead of the best other one.
+double ratio_with_defaults(const point& asked) {
+  if (asked.threads == 1) return 1.2;
+  if (asked.kind == kind::rate) return asked.group.has_one_communicator ? (asked.threads >= 4 ? 3 : 1.2) : 4;
+  if (asked.group.has_one_communicator) return asked.threads >= 4 ? 3 : 1.2;
+  return asked.threads >= 8 ? 6 : 2;
 }
 
 // Vectors of doubles, every second one: a message at a time, and a window of them.
@@ -78,7 +115,8 @@ double ratio_of(const point& asked) {
     if (asked.claim_name == each.claim && asked.bytes == each.bytes) return each.ratio;
   }
   if (asked.claim_name == "mpi_layout") return 1;
-  return asked.kind == kind::ring && asked.group.ranks >= 4 * core_count() ? ratio_of_crowded_ring : 0;
+  if (asked.mode == mode::threads_dedicated) return ratio_with_defaults(asked);
+  return asked.group.ranks <= 2 ? 0 : asked.group.ranks <= 4 * core_count() ? 1.2 : 1;
 }
 
 }  // namespace
@@ -87,7 +125,9 @@ bool is_of_mpi(const point& asked) { return asked.claim_name.starts_with("mpi_")
 
 goal aim_of_mpi(const point& asked) {
   goal out{.ratio = ratio_of(asked), .beside = std::string{own_weft}};
-  if (asked.kind == kind::latency) out.times = times_of_own_latency;
+  if (asked.kind == kind::latency)
+    out.times = asked.uses_defaults ? times_of_own_default_latency : times_of_own_latency;
+  if (asked.kind == kind::rate) out.times = 1 / (asked.uses_defaults ? part_of_own_default_rate : part_of_own_rate);
   if (asked.blocks.block_bytes != 0) {
     out.beside = mpi_by_loops;
     out.times = 1;
@@ -101,10 +141,12 @@ std::vector<suite> mpi_suites(const options& chosen, double seconds) {
     std::erase_if(points, [&](const point& asked) { return !is_wanted(chosen, asked.claim()); });
     if (points.empty()) return;
     const bool has_blocks = points.front().blocks.block_bytes != 0;
-    const bool takes_all = points.front().takes_all_ranks();
+    const bool takes_all = points.front().takes_all_ranks() || points.front().group.ranks > 2;
+    const bool uses_defaults = points.front().uses_defaults && !takes_all;
     out.push_back({.points = std::move(points),
                    .rounds = rounds,
                    .has_blocks = has_blocks,
+                   .uses_defaults = uses_defaults,
                    .takes_all_ranks = takes_all,
                    .of_mpi = true});
   };
@@ -120,6 +162,9 @@ std::vector<suite> mpi_suites(const options& chosen, double seconds) {
   const std::uint32_t few = chosen.rounds != 0 ? chosen.rounds : 7;
   for (const std::uint32_t each : ranks_of_a_core)
     add({together("mpi_ring", kind::ring, 8, each * core_count(), seconds / 5)}, few);
+  for (const std::uint32_t each : ranks_of_a_core)
+    add({together("mpi_latency_of_ranks", kind::latency, 8, each * core_count(), seconds)}, few);
+  for (const bool is_one : {false, true}) add(threads_with_defaults(is_one, 2 * seconds), few);
   return out;
 }
 

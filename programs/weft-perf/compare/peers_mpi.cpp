@@ -68,6 +68,13 @@ struct mpi_runner {
     return !measured.over_network() || !measured.is_latency();
   }
 
+  // How the program's threads wait, and in how many communicators.
+  [[nodiscard]] const char* waits_of(const point& measured) const {
+    if (measured.group.has_one_communicator) return "one";
+    if (uses_defaults || measured.uses_defaults) return "plain";
+    return spin_phases ? "turns" : "calls";
+  }
+
   [[nodiscard]] variables environment(bool over_network) const {
     variables out = over_network && !open_mpi ? others_over_tcp : variables{};
     if (open_mpi) out.insert({{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
@@ -81,11 +88,7 @@ struct mpi_runner {
     if (over_network && open_mpi) command.insert(command.end(), open_mpi_over_tcp.begin(), open_mpi_over_tcp.end());
     command.insert(command.end(), {"-n", std::to_string(points.front().group.ranks)});
     // A library that need not lock is faster, so one thread is measured without locks.
-    command.insert(command.end(), {program, threaded ? "multiple" : "single",
-                                   uses_defaults ? "plain"
-                                   : spin_phases ? "turns"
-                                                 : "calls",
-                                   processors()});
+    command.insert(command.end(), {program, threaded ? "multiple" : "single", waits_of(points.front()), processors()});
     std::vector<std::size_t> indices;
     double seconds = hang_limit_s;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -127,16 +130,17 @@ void add_with_blocks(peer_list& to, const mpi_runner& runner) {
                             }});
 }
 
+void add_one_with_defaults(peer_list& to, const mpi_runner& runner) {
+  to.with_defaults.push_back({runner.name, [runner](const std::vector<point>& points) { return runner.run(points); }});
+}
+
 // As its users start it, and with each rank on a core of its own.
 void add_with_defaults(peer_list& to, mpi_runner runner, const std::vector<std::string>& bound) {
   runner.uses_defaults = true;
-  const auto add_one = [&to](const mpi_runner& each) {
-    to.with_defaults.push_back({each.name, [each](const std::vector<point>& points) { return each.run(points); }});
-  };
-  add_one(runner);
+  add_one_with_defaults(to, runner);
   runner.name += ", bound";
   runner.start.insert(runner.start.end(), bound.begin(), bound.end());
-  add_one(runner);
+  add_one_with_defaults(to, runner);
 }
 
 // Each rank on one core, which it shares with others where there are more ranks than cores.
@@ -207,6 +211,9 @@ void add_mpi_peers(peer_list& to, const options& chosen, const std::string& fold
     mpi_runner as_users = open_mpi(each.name, "0");
     as_users.start = {*launcher};
     add_with_defaults(to, as_users, {"--bind-to", "core"});
+    as_users = open_mpi(each.name + ", yielding", "1");
+    as_users.uses_defaults = true;
+    add_one_with_defaults(to, as_users);
   }
   to.mpis = to.present;
 }

@@ -53,8 +53,9 @@ struct strided {
 
 /// The ranks that take part together.
 struct group_of_ranks {
-  std::uint32_t ranks = 2;  ///< of the job; its launcher is given it
-  std::string algorithm{};  ///< of a collective; empty: as Weft chooses
+  std::uint32_t ranks = 2;            ///< of the job; its launcher is given it
+  std::string algorithm{};            ///< of a collective; empty: as Weft chooses
+  bool has_one_communicator = false;  ///< MPI's: all threads of a rank use it, with tags of their own
 };
 
 struct point {
