@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -227,6 +228,19 @@ double round_by_ranks(const options& chosen, message_point& measured) {
   return line.at("weft").at("median").get<double>();
 }
 
+// Likewise by calls of Weft's MPI; nothing where mpi-fibers is not beside this program.
+std::optional<double> round_by_mpi(const options& chosen, const message_point& measured) {
+  const std::string program = program_folder() + "/mpi-fibers";
+  if (!find_program(program) || measured.has_progress_thread) return std::nullopt;
+  const launched result =
+      run_program({program_folder() + "/weft-run", "-n", "2", program, "--json", "--rounds", "1", "--milliseconds",
+                   fmt::format("{}", static_cast<int>(std::ceil(chosen.seconds * 1e3))), "--fibers",
+                   fmt::format("{}", measured.fibers), "--workers", fmt::format("{}", measured.workers)},
+                  60 + 20 * chosen.seconds, {});
+  if (result.exit_code != 0) throw error{errc::transport_failed, "mpi-fibers: " + result.last_error()};
+  return nlohmann::json::parse(result.output).at("message_ns").get<double>();
+}
+
 // The exchange by threads: elapsed time over messages, there and back.
 std::optional<double> round_by_threads(const contestant& peer, const point& measured) {
   const round_result got = peer.run({measured});
@@ -283,6 +297,7 @@ void compare_fiber_messages(const options& chosen, printer& out) {
     std::map<std::string, std::vector<double>> others;
     for (std::uint32_t i = 0; i < fiber_rounds(chosen); ++i) {
       rounds.push_back(round_by_ranks(chosen, measured));
+      if (const auto value = round_by_mpi(chosen, measured)) others[std::string{mpi_of_weft}].push_back(*value);
       if (measured.fibers > threads_max) continue;
       for (contestant& each : all) {
         if (!each.run) continue;

@@ -25,7 +25,9 @@ inline constexpr std::string_view mpi_by_loops = "Weft's MPI, by loops";
 inline constexpr std::string_view weft_by = "Weft, by ";
 inline constexpr std::string_view weft_by_loops = "Weft, by loops";
 inline constexpr std::string_view weft_side_by_side = "Weft, side by side in packets";
-inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side, own_weft, mpi_by_loops};
+inline constexpr std::string_view mpi_of_weft = "Weft's MPI";
+inline constexpr std::array no_peers{unbound_weft, threads_weft, weft_side_by_side,
+                                     own_weft,     mpi_by_loops, mpi_of_weft};
 
 /// Threads are even from this part of the median on that the slowest thread moved.
 inline constexpr double even_from = 0.5;
