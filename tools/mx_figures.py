@@ -56,7 +56,8 @@ class Refused(Exception):
     """A run that ended with an error; its text is why."""
 
 
-def run(command, variables):
+def run_lines(command, variables):
+    """The JSON lines that a program prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("WEFT_", "PMI"))}
     environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **variables}
     try:
@@ -68,7 +69,11 @@ def run(command, variables):
     if result.returncode != 0 or not lines:
         words = (result.stderr.strip() or result.stdout.strip() or "it prints nothing").splitlines()
         raise Refused(f"exit code {result.returncode}: {words[0][:160]}")
-    return json.loads(lines[-1])
+    return [json.loads(line) for line in lines]
+
+
+def run(command, variables):
+    return run_lines(command, variables)[-1]
 
 
 class Runner:

@@ -2,12 +2,12 @@
 // mpi-amlayer: active messages over MPI calls alone, of one or many threads.
 #include <mpi.h>
 
-#include <array>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "mpi/report/report.hpp"
 #include "options.hpp"
 #include "traffic.hpp"
 
@@ -17,28 +17,8 @@ using mpi_amlayer::command_line;
 using mpi_amlayer::traffic_kind;
 using mpi_amlayer::traffic_options;
 using mpi_amlayer::traffic_result;
-
-// The first line of what the library says of itself.
-std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  std::string out{text.data()};
-  out = out.substr(0, out.find('\n'));
-  for (char& each : out) {
-    if (each == '\t') each = ' ';
-  }
-  return out;
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char each : text) {
-    if (each == '"' || each == '\\') out += '\\';
-    if (static_cast<unsigned char>(each) >= ' ') out += each;
-  }
-  return out + "\"";
-}
+using mpi_report::library_version;
+using mpi_report::quoted;
 
 // Why these options do not suit this job; empty: they do.
 std::string find_mistake(const traffic_options& options, int ranks) {
