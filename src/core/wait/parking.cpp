@@ -44,6 +44,8 @@ bool parking::wait(const waited_devices& devices, const awaited& events, bool (*
   // Comes before the clock is read: what the caller waits for has often come already.
   std::uint32_t looks = devices.progress() ? 0 : 1;  // looks in a row that found nothing
   if (is_done(condition)) return true;
+  if (yield_policy::count_wait() && options.mode != wait_mode::spin && have_sleepers()) [[unlikely]]
+    sched_yield();
   const time_point begin = clock::now();
   const limits until{end_of(begin, options.timeout), options.stop};
   base::long_wait listed{function};

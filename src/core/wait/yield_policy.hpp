@@ -11,12 +11,18 @@
 // yields for a while: as long as that yield took, twice as long after the next such yield, and up to 64 times as long
 // if they go on. A single one, as when a process starts, costs little so.
 //
+// Threads of one rank share a core: two partners that run at the same moment answer each other
+// within the first looks and never sleep, so that others of their core, whose messages have arrived, wait for the end
+// of a slice of time, and then for a moment at which their own partner runs. So a thread that has waited
+// `waits_before_yield` times yields once, if threads of its process sleep or are on their way from it.
+//
 // A wait by tests of the program (MPI_Test) follows the same counts. Where another wait would sleep, it yields on, as
 // only the program knows whether it waits at all.
 //
-// Cost: a read to each wait; two looks at the clock and a system call for each yield. Nothing more to threads whose
-// messages come within the first looks, nor if no rank shares this one's cores: its threads never yield.
-// Progress: wait-free. No memory order is needed: threads share only hints.
+// Cost: a read to each wait, and a count of the thread's own to one whose first look finds nothing; two looks at the
+// clock and a system call for each yield. Nothing more to threads whose messages come within the first looks, nor if no
+// rank shares this one's cores: its threads yield once in so many waits. Progress: wait-free. No memory order
+// is needed: threads share only hints.
 #pragma once
 
 #include <atomic>
@@ -43,6 +49,8 @@ class yield_policy {
   static constexpr std::uint32_t lone_test_count = 64;
   /// Yields in one wait, at most: so many threads that wait and get nothing go to sleep.
   static constexpr std::uint32_t yields_max = 1000;
+  /// Waits of a thread, whose first looks find nothing, until it yields once.
+  static constexpr std::uint32_t waits_before_yield = 1024;
   static constexpr std::chrono::nanoseconds lone_max{700};       // no other thread has run in a shorter time
   static constexpr std::chrono::milliseconds yield_time_max{4};  // the other thread computes
   static constexpr std::uint32_t pauses_max = 64;                // times as long as the yield
@@ -73,6 +81,11 @@ class yield_policy {
   /// Lets other threads run, if that was worth it lately. **Returns** the new count of looks: 0 if other threads have
   /// run.
   [[nodiscard]] std::uint32_t yield_core(std::uint32_t looks, wait_state& mine) noexcept;
+  /// Counts a wait of the calling thread. **Returns** whether it is to yield now.
+  [[nodiscard]] static bool count_wait() noexcept {
+    [[gnu::tls_model("initial-exec")]] static thread_local constinit std::uint32_t waits = 0;  // variable of the thread
+    return ++waits % waits_before_yield == 0;
+  }
   /// Whether a long yield is so near that no thread yields at `now`.
   [[nodiscard]] bool keeps_core(base::clock::time_point now) const noexcept {
     return now.time_since_epoch().count() < kept_until_.load(std::memory_order_relaxed);  // [hint]

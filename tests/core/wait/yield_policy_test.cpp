@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -49,6 +50,19 @@ TEST(yield_policy, keeps_the_core_for_longer_after_each_long_yield) {
 
 TEST(yield_policy, begins_with_many_looks_where_no_yield_has_let_others_run) {
   EXPECT_EQ(yield_policy{}.begin().due, yield_policy::first_look_count);
+}
+
+TEST(yield_policy, a_thread_yields_after_so_many_waits) {
+  const auto count_yields = [] {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t wait = 1; wait <= 3 * yield_policy::waits_before_yield; ++wait)
+      if (yield_policy::count_wait()) out.push_back(wait);
+    return out;
+  };
+  std::vector<std::uint32_t> yields;
+  std::thread{[&] { yields = count_yields(); }}.join();  // a thread that has not waited yet
+  constexpr std::uint32_t each = yield_policy::waits_before_yield;
+  EXPECT_EQ(yields, (std::vector<std::uint32_t>{each, 2 * each, 3 * each}));
 }
 
 // Looks are forgotten only where others have run, and that for so many times.
