@@ -115,7 +115,7 @@ bool post_in_packet(core::device_state& dev, std::uint32_t peer, const source_pa
                                       [](const net::header&) { return true; });
   }
   if (engine.numbers.credits(peer) <= 0) [[unlikely]]
-    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, peer));
+    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, target));
   return core::fast::post_in_packet(dev, operation::send, target, header, ordinary, [&](net::header& numbered) {
     return engine.numbers.try_take_once(peer, numbered.sequence);
   });

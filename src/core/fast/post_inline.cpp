@@ -125,7 +125,7 @@ net::header send_under(match_policy policy, std::uint64_t tag,
     return post_send_in_slow(dev, to, engine, bytes, rest);
   net::header header = send_under(match_policy::rank_tag, rest.tag, engine.id);
   if (engine.numbers.credits(to.peer()) <= 0) [[unlikely]]
-    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, to.peer()));
+    static_cast<void>(core::numbered_credits::refill(dev, engine.numbers, to));
   const auto begin = [&] { return engine.numbers.try_take_once(to.peer(), header.sequence); };
   const auto count = static_cast<std::uint32_t>(bytes.bytes);
   if (ring->push(dev.marks().is_shared(), header, bytes.address, count, false, begin) != net::post_result::ok)

@@ -39,13 +39,14 @@ bool send_notice(device_state& dev, std::uint32_t source) noexcept {
 }
 
 // Asks `target` for a notice to this device, unless it has asked.
-[[gnu::noinline, gnu::cold]] void ask(device_state& dev, std::uint32_t target) noexcept {
+[[gnu::noinline, gnu::cold]] void ask(device_state& dev, detail::message_target target) noexcept {
+  const std::uint32_t rank = target.peer();
   std::uint32_t known = 0;
-  if (!credits_of(dev).must_ask(target, dev.index(), known)) return;
+  if (!credits_of(dev).must_ask(rank, dev.index(), known)) return;
   const net::header header{.kind = asking_word(wire::order_request, dev.index()), .sequence = known};
-  if (dev.routes().endpoint_to(target).try_send_inline(target, net::any_device, header, nullptr, 0) !=
+  if (dev.routes().endpoint_to(rank).try_send_inline(rank, target.device(), header, nullptr, 0) !=
       net::post_result::ok) {
-    credits_of(dev).unask(target, dev.index());
+    credits_of(dev).unask(rank, dev.index());
   }
 }
 
@@ -63,12 +64,12 @@ bool continue_early(device_state& dev, const order_rest::early_source& more) noe
 
 }  // namespace
 
-bool refill(device_state& dev, ordered_numbers& numbers, std::uint32_t target) noexcept {
-  const std::int32_t before = numbers.credits(target);
+bool refill(device_state& dev, ordered_numbers& numbers, detail::message_target target) noexcept {
+  const std::int32_t before = numbers.credits(target.peer());
   if (before > 0) return true;
   const auto wanted = static_cast<std::uint32_t>(1 - before);
-  const std::uint32_t count = credits_of(dev).take(target, wanted);
-  if (count != 0) numbers.add_credits(target, count);
+  const std::uint32_t count = credits_of(dev).take(target.peer(), wanted);
+  if (count != 0) numbers.add_credits(target.peer(), count);
   if (count >= wanted) return true;
   ask(dev, target);
   return false;
@@ -89,7 +90,7 @@ bool may_send(device_state& dev, operation_state& operation, std::uint32_t id) n
     ordered_numbers& numbers = static_cast<engine_state*>(found.object)->numbers;
     const std::uint32_t number = operation.sending.sequence;
     if (!numbers.has_credit_for(operation.peer, number)) {
-      static_cast<void>(refill(dev, numbers, operation.peer));
+      static_cast<void>(refill(dev, numbers, {operation.peer, operation.device}));
       if (!numbers.has_credit_for(operation.peer, number)) return false;
     }
   }

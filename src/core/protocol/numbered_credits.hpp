@@ -11,9 +11,10 @@ namespace weft::core::numbered_credits {
 
 // The sender's side.
 
-/// Takes credits at `target` for numbers without one, and for the next number. **Returns** whether the next number has
-/// a credit.
-[[nodiscard]] bool refill(device_state& dev, ordered_numbers& numbers, std::uint32_t target) noexcept;
+/// Takes credits at a rank for numbers without one, and for the next number. Where there are none, it asks the device
+/// that the post names, which has to be polled in any case; no other one of that rank may be. **Returns** whether the
+/// next number has a credit.
+[[nodiscard]] bool refill(device_state& dev, ordered_numbers& numbers, detail::message_target target) noexcept;
 /// A post has not used the credit that it has taken: other engines may need it.
 void release_unused(device_state& dev, ordered_numbers& numbers, std::uint32_t target) noexcept;
 /// Whether the message of `operation`, which has a number of the engine `id`, may be sent now. **Threads**: those

@@ -196,7 +196,7 @@ status post_in_order_now(device_state& dev, const message_request& request, orde
                         reason);
     };
     reason = shortage::lock;
-    const numbered result = post_numbered_now(dev, numbers, request.peer, send);
+    const numbered result = post_numbered_now(dev, numbers, {request.peer, request.device}, send);
     if (result == numbered::sent) return status::done();
     if (result == numbered::uncredited) reason = shortage::ring;
     if (reason == shortage::none) reason = shortage::operations;  // the RTS needs one
@@ -216,7 +216,7 @@ net::outgoing* ring_for(device_state& dev, const message_request& request) noexc
 status post_in_order(device_state& dev, const message_request& request, ordered_numbers& numbers, bool eager) {
   if (net::outgoing* const ring = ring_for(dev, request); ring != nullptr) {
     // The message takes its number once the ring has room, so it needs no operation.
-    static_cast<void>(numbered_credits::refill(dev, numbers, request.peer));
+    static_cast<void>(numbered_credits::refill(dev, numbers, {request.peer, request.device}));
     net::header header = header_of(request.eager, request);
     const auto begin = [&] { return numbers.try_take(request.peer, header.sequence); };
     const net::post_result result = ring->push(dev.marks().is_shared(), header, request.bytes.address(),
@@ -248,7 +248,7 @@ status post_in_order(device_state& dev, const message_request& request, ordered_
     reason = shortage_of(result);
     return result;
   };
-  switch (post_numbered(dev, numbers, request.peer, *operation, request.allow_retry, send)) {
+  switch (post_numbered(dev, numbers, {request.peer, request.device}, *operation, request.allow_retry, send)) {
     case numbered::sent:
       if (!eager) return status::posted(ticket);
       if (!request.allow_done) return signal_sent(dev, *operation, numbered_request);

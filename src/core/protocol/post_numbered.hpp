@@ -20,14 +20,15 @@ enum class numbered : std::uint8_t {
   uncredited,  // there was no credit; nothing has happened
 };
 
-/// Calls `send(number)`, which gives back a `net::post_result`, with the next number to `target`. The caller has an
-/// operation in hand, which carries the message if the answer is `owed`: with the number of the last call of `send`,
-/// or, after no call, with the number in `operation`, for which it `lacks_credit`. `may_refuse`: whether the post may
-/// answer retry. If not, the answer is never `refused` or `uncredited`; `closed` only if a thread without an operation,
-/// as the operations are at their bound, has kept the numbers closed for some seconds.
+/// Calls `send(number)`, which gives back a `net::post_result`, with the next number to the rank of `to`. The caller
+/// has an operation in hand, which carries the message if the answer is `owed`: with the number of the last call of
+/// `send`, or, after no call, with the number in `operation`, for which it `lacks_credit`. `may_refuse`: whether the
+/// post may answer retry. If not, the answer is never `refused` or `uncredited`; `closed` only if a thread without an
+/// operation, as the operations are at their bound, has kept the numbers closed for some seconds.
 template <class Send>
-[[nodiscard]] numbered post_numbered(device_state& dev, ordered_numbers& numbers, std::uint32_t target,
+[[nodiscard]] numbered post_numbered(device_state& dev, ordered_numbers& numbers, detail::message_target to,
                                      operation_state& operation, bool may_refuse, const Send& send) noexcept {
+  const std::uint32_t target = to.peer();
   constexpr unsigned tries_max = 10'000;
   std::uint32_t number = 0;
   base::backoff waiting;
@@ -35,7 +36,7 @@ template <class Send>
     if (numbers.is_closed_to(target)) {
       if (may_refuse || tries >= tries_max) return numbered::closed;
       waiting.pause();
-    } else if (numbered_credits::refill(dev, numbers, target) && tries < tries_max) {
+    } else if (numbered_credits::refill(dev, numbers, to) && tries < tries_max) {
       continue;
     } else if (may_refuse) {
       return numbered::uncredited;
@@ -54,10 +55,11 @@ template <class Send>
 
 /// Posts without an operation: the message is sent now or not at all.
 template <class Send>
-[[nodiscard]] numbered post_numbered_now(device_state& dev, ordered_numbers& numbers, std::uint32_t target,
+[[nodiscard]] numbered post_numbered_now(device_state& dev, ordered_numbers& numbers, detail::message_target to,
                                          const Send& send) noexcept {
+  const std::uint32_t target = to.peer();
   std::uint32_t number = 0;
-  if (!numbers.is_closed_to(target) && !numbered_credits::refill(dev, numbers, target)) return numbered::uncredited;
+  if (!numbers.is_closed_to(target) && !numbered_credits::refill(dev, numbers, to)) return numbered::uncredited;
   if (!numbers.try_close(target, number)) return numbered::closed;
   const bool is_sent = send(number) == net::post_result::ok;
   numbers.open(target, is_sent);

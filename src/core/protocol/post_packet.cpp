@@ -83,7 +83,7 @@ status send(device_state& dev, std::uint32_t peer, filled_packet packet, engine_
       header.sequence = number;
       return result = try_send(dev, peer, options.device, header, packet);
     };
-    if (post_numbered_now(dev, engine.numbers, peer, send_numbered) == numbered::uncredited)
+    if (post_numbered_now(dev, engine.numbers, {peer, options.device}, send_numbered) == numbered::uncredited)
       result = net::post_result::full;
   } else {
     result = try_send(dev, peer, options.device, header, packet);

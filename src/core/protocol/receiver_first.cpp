@@ -89,8 +89,8 @@ bool ask_sender(device_state& dev, ordered_numbers& numbers, std::uint32_t engin
     return dev.routes().try_send_body(sender, net::any_device, header, withdraw_rtr_body{ticket});
   };
   operation_state* const carrier = dev.operations().posts().try_get();
-  if (carrier == nullptr) return post_numbered_now(dev, numbers, sender, send) == numbered::sent;
-  const numbered result = post_numbered(dev, numbers, sender, *carrier, true, send);
+  if (carrier == nullptr) return post_numbered_now(dev, numbers, {sender, net::any_device}, send) == numbered::sent;
+  const numbered result = post_numbered(dev, numbers, {sender, net::any_device}, *carrier, true, send);
   if (result != numbered::owed) {
     complete::put_back(dev, *carrier);
     return result == numbered::sent;
@@ -186,7 +186,8 @@ status announce(device_state& dev, operation_state& receive, const receive_reque
     receive.sending.sequence = number;
     return result = announce_buffer(dev, receive);
   };
-  switch (post_numbered(dev, request.engine->numbers, request.peer, receive, request.allow_retry, send)) {
+  switch (post_numbered(dev, request.engine->numbers, {request.peer, net::any_device}, receive, request.allow_retry,
+                        send)) {
     case numbered::sent: return status::posted(ticket);
     case numbered::owed: dev.defer(receive, step::send_ready); return status::posted(ticket);
     case numbered::uncredited: result = net::post_result::full; break;

@@ -32,10 +32,10 @@ class side {
   explicit side(step_bench& bench, std::uint32_t id = engine_id)
       : bench_{&bench}, engine_{bench.rt(), {.id = id, .ordered = true}}, done_{bench.rt()}, inbox_{bench.rt()} {}
 
-  status post(std::uint64_t tag, bool allow_retry = true) {
+  status post(std::uint64_t tag, bool allow_retry = true, std::uint32_t device = any_device) {
     const std::uint64_t& word = words_.emplace_back(tag);  // read when the message is sent, which may be later
     return bench_->dev().post_send(1, std::span{&word, 1}, done_,
-                                   {.tag = tag, .engine = engine_, .allow_retry = allow_retry});
+                                   {.tag = tag, .engine = engine_, .device = device, .allow_retry = allow_retry});
   }
   // Sends until there is no credit. Returns how many were sent.
   std::uint32_t post_all() {
@@ -116,6 +116,25 @@ TEST(numbered_credits, are_asked_for_once_by_a_device_that_has_none) {
     ASSERT_EQ(asked.size(), 1U);
     EXPECT_EQ(asked[0].header.sequence, 1U);
   });
+}
+
+// Another device of the peer than the one that its messages name may not be polled, either.
+TEST(numbered_credits, are_asked_for_at_the_device_that_the_post_names) {
+  for (const bool allow_retry : {true, false}) {
+    step_bench::run([&](step_bench& bench) {
+      side here{bench};
+      static_cast<void>(here.post_all());
+      static_cast<void>(sent_of(bench, wire::order_request));
+      EXPECT_TRUE(notice(bench, 1));
+      EXPECT_TRUE(here.post(0, true, 3).is_done());
+      EXPECT_EQ(here.post(0, allow_retry, 3).is_retry(), allow_retry);
+      const std::vector<test::sent_message> asked = sent_of(bench, wire::order_request);
+      ASSERT_EQ(asked.size(), 1U);
+      EXPECT_EQ(asked[0].device, 3U);
+      EXPECT_TRUE(notice(bench, 2));
+      bench.step();
+    });
+  }
 }
 
 TEST(numbered_credits, are_for_the_oldest_posts_that_may_not_be_refused) {
