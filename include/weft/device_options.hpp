@@ -13,6 +13,9 @@ namespace weft {
 struct device_options {
   /// Whether several threads may use the device at once. A device of one thread's own needs no atomic operations.
   bool shared = true;
+  /// Whether only messages that name the device arrive at it. Else also messages that name none do, of the program and
+  /// of the library, by the indices of their senders: a device that is polled seldom would hold them up.
+  bool only_named = false;
   /// Which other devices a call of `progress()` polls if it finds nothing on this one. If not given: the runtime's
   /// policy (`WEFT_PROGRESS_POLICY`), which is `local` by default. Other devices' threads poll only shared devices.
   std::optional<progress_policy> policy{};

@@ -103,7 +103,8 @@ class transport {
   [[nodiscard]] virtual transport_counts counted() const noexcept = 0;
 
   /// The device of `slot` is there, with all its endpoints: peers may choose it. After `close` they choose another one.
-  virtual void go_live(std::uint32_t slot) noexcept = 0;
+  /// `only_named`: it gets no message that names no device, but for this rank's own.
+  virtual void go_live(std::uint32_t slot, bool only_named) noexcept = 0;
   virtual void close(std::uint32_t slot) noexcept = 0;
 };
 

@@ -10,7 +10,7 @@ endpoint::endpoint(net::transport& of, std::uint32_t slot, seen_sink seen) {
   } else {
     inner_ = net::open_endpoint<least_sink>(of, slot, true);
   }
-  of.go_live(slot);
+  of.go_live(slot, false);
 }
 
 }  // namespace weft::contract

@@ -30,7 +30,7 @@ TEST_F(template_to_copy, reaches_no_peer_at_any_rank) {
 TEST_F(template_to_copy, refuses_posts_and_leaves_packets_to_the_caller) {
   net::template_transport& from = transport_of(job_.from());
   const auto out = from.open<sink>(0, true);
-  from.go_live(0);
+  from.go_live(0, false);
   packet_pool& packets = job_.from().packets;
   const std::uint32_t packet = packets.try_get();
   const auto payload = pattern(packet_bytes, 1);
@@ -49,8 +49,8 @@ TEST_F(template_to_copy, delivers_and_copies_nothing_and_counts_nothing) {
   net::template_transport& to = transport_of(job_.to());
   const auto first = to.open<sink>(0, true);
   const auto second = to.open<sink>(1, false);
-  to.go_live(0);
-  to.go_live(1);
+  to.go_live(0, false);
+  to.go_live(1, false);
   to.close(1);
   first->adopt(1);
   sink arrivals;

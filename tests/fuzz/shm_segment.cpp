@@ -80,7 +80,7 @@ struct job {
       pools[rank] = std::make_unique<pool>(ranks[rank]->packet_memory());
       ranks[rank]->use_packets(*pools[rank]);
       ends[rank] = ranks[rank]->open<sink>(0, true);
-      ranks[rank]->go_live(0);
+      ranks[rank]->go_live(0, false);
     }
   }
   std::unique_ptr<shm_transport> make(std::uint32_t rank) {

@@ -65,7 +65,7 @@ class wild_rank {
     transport_.use_packets(packets_);
     endpoint_ = transport_.open<ear>(0, true);
     other_ = transport_.open<ear>(5, true);
-    for (const std::uint32_t slot : {0U, 5U}) transport_.go_live(slot);
+    for (const std::uint32_t slot : {0U, 5U}) transport_.go_live(slot, false);
     boot_->fence();  // as a runtime does when its device 0 is there
   }
 

@@ -75,7 +75,7 @@ void devices::open(runtime_state& owner, device& interface, const device_options
     if (is_adopted) standard().endpoints().release(index);
     entry.reset();
     adopted_[index] = false;
-    for (const auto& transport : owner.transports()) transport->go_live(index);
+    for (const auto& transport : owner.transports()) transport->go_live(index, options.only_named);
     device_state& opened = *made;
     all_[index] = std::move(made);
     opened.marks().look_at_addresses(owner.memory().kinds().knows_addresses());

@@ -171,13 +171,13 @@ void ofi_transport::begin(std::uint32_t index) {
   if (!slot.arrivals) slot.arrivals = std::make_unique<inbound>(ranks_, buffers_.receives, 2 * buffers_.sends);
 }
 
-void ofi_transport::go_live(std::uint32_t index) noexcept {
+void ofi_transport::go_live(std::uint32_t index, bool only_named) noexcept {
   device_slot& slot = slots_[index];
   // [ofi.made] release -> [ofi.find], [ofi.find_wished], [ofi.count]: the slot has its fabric endpoint
   // and its `inbound`.
   slot.is_made.store(true, std::memory_order_release);
   // [ofi.open] relaxed: a preference for messages that name no device; `is_made` says that the slot can be used.
-  if (!slot.is_live.exchange(true, std::memory_order_relaxed)) {
+  if (!only_named && !slot.is_live.exchange(true, std::memory_order_relaxed)) {
     live_count_.fetch_add(1, std::memory_order_relaxed);  // [hint] where messages go that name no device
   }
 }

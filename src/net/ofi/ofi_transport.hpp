@@ -59,7 +59,7 @@ class ofi_transport final : public transport {
   [[nodiscard]] transport_counts counted() const noexcept override;
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared, std::uint32_t cells = 0);
-  void go_live(std::uint32_t slot) noexcept override;
+  void go_live(std::uint32_t slot, bool only_named) noexcept override;
   void close(std::uint32_t slot) noexcept override;
 
   // Functions that endpoints use.

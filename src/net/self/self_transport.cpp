@@ -32,7 +32,8 @@ void self_transport::begin(std::uint32_t slot, std::uint32_t cells) {
   if (!slots_[slot].ring) slots_[slot].ring = std::make_unique<loop>(slot, cells != 0 ? cells : ring_cells_);
 }
 
-void self_transport::go_live(std::uint32_t slot) noexcept {
+// A message that names no device arrives at the sender's own.
+void self_transport::go_live(std::uint32_t slot, bool /*only_named*/) noexcept {
   // [self.open] release -> [self.ring]: the ring is made.
   slots_[slot].live.store(true, std::memory_order_release);
 }

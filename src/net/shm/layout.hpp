@@ -28,8 +28,8 @@ struct shape {
   friend bool operator==(const shape&, const shape&) = default;
 };
 
-// "WEFTSEG6": the digit is incremented with each change of the layout.
-inline constexpr std::uint64_t segment_magic = 0x3647'4553'5446'4557;
+// "WEFTSEG7": the digit is incremented with each change of the layout.
+inline constexpr std::uint64_t segment_magic = 0x3747'4553'5446'4557;
 inline constexpr std::size_t page_bytes = 4096;
 
 /// The first page of a segment. Its owner writes all before `live` before any peer maps it.
@@ -43,6 +43,8 @@ struct segment_header {
   // A line that seldom changes. Written by the owner: bit d is set while device d takes messages.
   // When the owner has ended, each peer that finds that out clears all bits.
   alignas(detail::cache_line_bytes) std::atomic<std::uint64_t> live;
+  // Written by the owner: the devices among these that a message has to name.
+  std::atomic<std::uint64_t> only_named;
   // Written by the owner: 1 once it destroys its runtime.
   std::atomic<std::uint32_t> ends_in_order;
   // Written by peers: how often any of them has opened a ring, so that the owner reads one word to look for new rings.

@@ -41,6 +41,7 @@ class peer final : public detail::payload_owner, private base::not_inherited {
 
   /// The word in which the peer says which of its devices take messages.
   [[nodiscard]] const std::atomic<std::uint64_t>& live_word() const noexcept { return header().live; }
+  friend std::uint64_t only_named_devices(const peer& owner) noexcept;
   /// The word in which the peer says that a thread of its sleeps until a message arrives for that device.
   [[nodiscard]] sleep_word& sleep_word_at(std::uint32_t device) const noexcept { return header().sleepers[device]; }
   [[nodiscard]] ring_control& ring_control_at(std::uint32_t device, std::uint32_t own_device) const noexcept {
@@ -125,5 +126,11 @@ class peer final : public detail::payload_owner, private base::not_inherited {
   std::atomic<std::uint32_t> returned_{0};  // packets returned: the position of the next return
   base::fork_entry at_forks_{*this};
 };
+
+/// The devices of `owner` that a message has to name; may be outdated unless its `live_word` was read.
+[[nodiscard]] inline std::uint64_t only_named_devices(const peer& owner) noexcept {
+  // [device.unnamed] relaxed <- [device.only_named]: the load of `live` before has acquired it.
+  return owner.header().only_named.load(std::memory_order_relaxed);
+}
 
 }  // namespace weft::net::shm

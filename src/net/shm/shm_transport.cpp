@@ -88,9 +88,16 @@ slot& shm_transport::begin(std::uint32_t index, std::uint32_t cells) {
   return *slots_[index];
 }
 
-void shm_transport::go_live(std::uint32_t index) noexcept {
+void shm_transport::go_live(std::uint32_t index, bool only_named) noexcept {
+  const std::uint64_t bit = std::uint64_t{1} << index;
+  // [device.only_named] relaxed -> [device.unnamed]: before the bit in `live`, which carries it.
+  if (only_named) {
+    header().only_named.fetch_or(bit, std::memory_order_relaxed);
+  } else {
+    header().only_named.fetch_and(~bit, std::memory_order_relaxed);
+  }
   // [device.open] release -> [device.live]: the slot is made, and messages that come will be polled.
-  header().live.fetch_or(std::uint64_t{1} << index, std::memory_order_release);
+  header().live.fetch_or(bit, std::memory_order_release);
 }
 
 void shm_transport::close(std::uint32_t index) noexcept {

@@ -59,7 +59,7 @@ class shm_transport final : public transport, public memory_sharing {
     for (const auto& each : peers_) out.payloads_out += each->owed();
     return out;
   }
-  void go_live(std::uint32_t index) noexcept override;
+  void go_live(std::uint32_t index, bool only_named) noexcept override;
   void close(std::uint32_t index) noexcept override;
 
   // Functions that endpoints use.

@@ -42,11 +42,13 @@ outgoing* slot::find_ring(std::uint32_t to, std::uint32_t device) noexcept {
   // The peer wrote this: devices that its segment has no room for are ignored.
   const std::uint64_t live = seen & (~std::uint64_t{0} >> (slots_max - layout_->shape.devices_max));
   if (live == 0) return nullptr;  // the peer has no device yet, or no more
+  std::uint64_t unnamed = live & ~only_named_devices(*(*peers_)[to]);
+  if (unnamed == 0) unnamed = live;  // it is no rank of Weft that says so
   std::uint32_t wanted = device == any_device ? index_ : device;
-  if (wanted >= slots_max || (live >> wanted & 1) == 0) {
+  if (wanted >= slots_max || ((device == any_device ? unnamed : live) >> wanted & 1) == 0) {
     // The default device, device 0, is there as long as any.
-    const std::uint32_t nth = device == any_device ? index_ % static_cast<std::uint32_t>(std::popcount(live)) : 0;
-    wanted = nth_live(live, nth);
+    const std::uint32_t nth = device == any_device ? index_ % static_cast<std::uint32_t>(std::popcount(unnamed)) : 0;
+    wanted = nth_live(unnamed, nth);
   }
   outgoing* found = make_ring(to, wanted);
   if (device == any_device && found != nullptr) {

@@ -44,7 +44,7 @@ class sim_transport final : public transport, public memory_sharing {
     return wrapped_->find_ended(out);
   }
   [[nodiscard]] transport_counts counted() const noexcept override;
-  void go_live(std::uint32_t index) noexcept override { wrapped_->go_live(index); }
+  void go_live(std::uint32_t index, bool only_named) noexcept override { wrapped_->go_live(index, only_named); }
   void close(std::uint32_t index) noexcept override { wrapped_->close(index); }
 
   // Forwarded to the wrapped transport, if it shares memory.

@@ -40,7 +40,7 @@ class template_transport final : public transport {
   /// Slot 0 is opened first and stays. What it throws leaves nothing that a message could be lost in.
   template <class Sink>
   [[nodiscard]] std::unique_ptr<endpoint<Sink>> open(std::uint32_t slot, bool shared, std::uint32_t cells = 0);
-  void go_live(std::uint32_t /*slot*/) noexcept override {}
+  void go_live(std::uint32_t /*slot*/, bool /*only_named*/) noexcept override {}
   void close(std::uint32_t /*slot*/) noexcept override {}
 
   // Functions that endpoints use.
