@@ -83,6 +83,10 @@ void begin_posting();
 void make_room(device& dev);
 /// The next step of a wait by tests; `test_loop` says when.
 void rest_between_tests(device& dev, test_loop& tests) noexcept;
+/// Lets several threads use a device that was made with `.shared = false`, or again one at a time. Threads of other
+/// devices never poll it. **Threads**: none may be using the device. **Errors**: `invalid_state` for the default
+/// device, and for one that was made with `.shared = true`.
+void set_shared(device& dev, bool shared);
 
 }  // namespace detail
 
@@ -544,6 +548,7 @@ class device {
 
  private:
   friend void detail::rest_between_tests(device& dev, detail::test_loop& tests) noexcept;
+  friend void detail::set_shared(device& dev, bool shared);
   friend bool detail::wait_as(const detail::waiting_function& function, device& dev,
                               std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);

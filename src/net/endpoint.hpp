@@ -67,6 +67,9 @@ class endpoint {
   /// Polls also the arrivals of slot `slot`, whose device was destroyed, from now until `release`.
   virtual void adopt(std::uint32_t slot) noexcept = 0;
   virtual void release(std::uint32_t slot) noexcept = 0;
+
+  /// Whether several threads may post from now on, as `open` says first. No thread uses the endpoint.
+  virtual void set_shared(bool /*shared*/) noexcept {}
 };
 
 }  // namespace weft::net

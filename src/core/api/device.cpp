@@ -17,6 +17,7 @@ device::~device() {
 
 std::uint32_t device::index() const noexcept { return state_->index(); }
 bool device::is_shared() const noexcept { return state_->marks().is_shared(); }
+void detail::set_shared(device& dev, bool shared) { dev.state_->runtime().devices().set_shared(*dev.state_, shared); }
 device_counters device::counters() const noexcept { return state_->counts().read(); }
 progress_policy device::policy() const noexcept { return state_->others().policy(); }
 

@@ -26,6 +26,8 @@ enum class path : std::uint8_t { one_packet, many_packets, copied, copied_by_bot
 class device_counts {
  public:
   explicit device_counts(bool shared) noexcept : shared_{shared} {}
+  /// **Threads**: none uses the device.
+  void set_shared(bool shared) noexcept { shared_ = shared; }
 
   // Called by the thread that posts.
 
@@ -146,7 +148,7 @@ class device_counts {
     return slot < lanes_.size() ? lanes_[slot] : others_;
   }
 
-  const bool shared_;  // a device of one thread's own has one lane
+  bool shared_;  // a device of one thread's own has one lane
   std::array<lane, 8> lanes_{};
   lane others_{};
 

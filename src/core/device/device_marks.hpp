@@ -17,6 +17,11 @@ class device_marks {
         is_shared_{shared} {}
 
   [[nodiscard]] bool is_shared() const noexcept { return is_shared_; }
+  /// **Threads**: none uses the device, and one at a time calls this or `look_at_addresses`.
+  void set_shared(bool shared) noexcept {
+    is_shared_ = shared;
+    look_at_addresses(looks_at_addresses());
+  }
   /// Whether posts have to ask kinds of memory whether an address is of theirs (memory_kinds.hpp).
   [[nodiscard]] bool looks_at_addresses() const noexcept { return !is_unasked_rank(0); }
 
@@ -41,7 +46,7 @@ class device_marks {
   std::atomic<std::uint32_t> simple_ranks_;   // all ranks, or 0
   std::atomic<std::uint32_t> unasked_ranks_;  // all ranks, or 0
   const std::uint32_t rank_count_;
-  const bool is_shared_;
+  bool is_shared_;
 };
 
 }  // namespace weft::core

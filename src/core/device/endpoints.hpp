@@ -36,6 +36,11 @@ class endpoints {
     return false;
   }
 
+  /// **Threads**: none uses the device.
+  void set_shared(bool shared) noexcept {
+    for (const auto& each : all_) each->set_shared(shared);
+  }
+
   // Each answers how many messages have arrived.
   [[nodiscard]] unsigned poll_busy(message_sink& into) noexcept {
     WEFT_ASSERT_CHECKED(busy_ != nullptr);

@@ -32,6 +32,14 @@ class own_receives {
   own_receives(const own_receives&) = delete;
   own_receives& operator=(const own_receives&) = delete;
 
+  /// Keeps so many from now on. **Threads**: none uses the device.
+  void set_room(std::uint32_t room) noexcept {
+    WEFT_ASSERT_CHECKED(room <= spare_receives_max);
+    pool_->put_many(unnamed_.data(), count_);
+    count_ = 0;
+    room_ = room;
+  }
+
   [[nodiscard]] bool has_some() const noexcept { return count_ != 0; }
   /// Leaves it none. Called in a child of fork().
   void close_for_ever() noexcept { count_ = room_ = 0; }

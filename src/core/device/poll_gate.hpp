@@ -148,6 +148,12 @@ class alignas(detail::cache_line_bytes) poll_gate {
   explicit poll_gate(bool shared, bool kernel_fences = kernel_fences_threads()) noexcept
       : is_simple_{!shared && kernel_fences}, shared_{shared}, kernel_fences_{kernel_fences} {}
 
+  /// **Threads**: none enters or is inside.
+  void set_shared(bool shared) noexcept {
+    is_simple_ = !shared && kernel_fences_;
+    shared_ = shared;
+  }
+
   /// Whether the calling thread is inside: in a handler.
   [[nodiscard]] bool is_inside() const noexcept { return word_.is_inside(this_thread()); }
 
@@ -238,8 +244,8 @@ class alignas(detail::cache_line_bytes) poll_gate {
 
   [[nodiscard]] static const void* this_thread() noexcept { return &detail::cached_thread_slot; }
 
-  const bool is_simple_;
-  const bool shared_;
+  bool is_simple_;
+  bool shared_;
   const bool kernel_fences_;
   basic_gate_word<> word_;
 };

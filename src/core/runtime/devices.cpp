@@ -106,6 +106,21 @@ void devices::look_at_addresses(bool look) {
   });
 }
 
+void devices::set_shared(device_state& dev, bool shared) {
+  const std::scoped_lock lock{mutex_};
+  if (dev.index() == 0 || shared_.find(dev.index()) == &dev) {
+    throw error{errc::invalid_state,
+                "set_shared: the device is the default one, or was made with .shared = true, so that threads of other "
+                "devices may poll it"};
+  }
+  WEFT_ASSERT_CHECKED(dev.gate().is_free());
+  dev.marks().set_shared(shared);
+  dev.gate().set_shared(shared);
+  dev.counts().set_shared(shared);
+  dev.own_receives().set_room(shared ? 0 : spare_receives_of(dev.runtime().attributes().receives_max));
+  dev.endpoints().set_shared(shared);
+}
+
 void devices::hide(device_state& shared) noexcept {
   const std::scoped_lock lock{mutex_};
   shared_.remove(shared.index());

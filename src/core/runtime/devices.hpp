@@ -29,6 +29,9 @@ class devices {
   void open(runtime_state& owner, device& interface, const device_options& options, device_state*& handle);
   /// Whether posts of all devices ask kinds of memory for addresses.
   void look_at_addresses(bool look);
+  /// Lets several threads use a device that one thread had alone, or takes that back; no thread uses it now. Throws
+  /// invalid_state for one that other devices' threads may poll.
+  void set_shared(device_state& dev, bool shared);
   /// Lets no thread of another device begin any more to poll a shared device.
   void hide(device_state& shared) noexcept;
   /// Destroys a device that no other thread can find any more. `entry` is inside the gate of the default device, unless

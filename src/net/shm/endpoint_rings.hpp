@@ -36,6 +36,7 @@ class endpoint_rings {
     list_rings();
     opened_before_ = looked_never;  // so that the next poll looks for rings to that slot
   }
+  void set_shared(bool shared) noexcept { shared_ = shared; }
   void release(std::uint32_t index) noexcept {
     std::erase(served_, &owner_->slot_at(index));
     if (!list_rings()) polled_.clear();

@@ -41,6 +41,7 @@ class shm_endpoint final : public endpoint<Sink> {
   [[nodiscard]] const route* route_to(std::uint32_t peer) const noexcept override { return rings_.route_to(peer); }
   void adopt(std::uint32_t index) noexcept override { rings_.adopt(index); }
   void release(std::uint32_t index) noexcept override { rings_.release(index); }
+  void set_shared(bool shared) noexcept override { rings_.set_shared(shared); }
   unsigned poll(Sink& sink, unsigned budget) noexcept override {
     const std::vector<incoming*>& rings = rings_.polled();
     for (incoming* const* from = rings.data(); from != rings.data() + rings.size(); ++from) {

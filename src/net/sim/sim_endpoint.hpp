@@ -58,6 +58,7 @@ class sim_endpoint final : public endpoint<Sink> {
 
   [[nodiscard]] const route* route_to(std::uint32_t /*peer*/) const noexcept override { return nullptr; }
 
+  void set_shared(bool shared) noexcept override { wrapped_->set_shared(shared); }
   void adopt(std::uint32_t index) noexcept override {
     served_.push_back(&owner_->slot_at(index));
     wrapped_->adopt(index);
