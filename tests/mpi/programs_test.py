@@ -103,9 +103,9 @@ class Programs(unittest.TestCase):
             self.assertRegex(result.stderr, rf"\AMPI_Init_thread: MPI_ERR_OTHER: [^\n]*{text}[^\n]*\n\Z")
 
     def test_listings_of_the_paper_on_progress(self):
-        """zhou2024, Listings 2 to 8; 5 needs streams."""
-        for listing, line in (("2", "10 of 10 ended"), ("3", "10 latencies, none below zero"), ("4", "10 of 10 ended"), ("7", None),
-                              ("8", "0 wrong")):
+        """zhou2024, Listings 2 to 8."""
+        for listing, line in (("2", "10 of 10 ended"), ("3", "10 latencies, none below zero"), ("4", "10 of 10 ended"), ("5", "10 threads"),
+                              ("7", None), ("8", "0 wrong")):
             for ranks in (1, 2, 4):
                 with self.subTest(listing=listing, ranks=ranks):
                     lines = [] if line is None else [line] * ranks
@@ -116,6 +116,16 @@ class Programs(unittest.TestCase):
             self.ends_well(2, self.made(name), WEFT_TRANSPORT="sim:self,sim:shm", WEFT_SIM_SEED="7")
             self.ends_well(2, self.made(name), WEFT_MPI_PROGRESS_THREAD="1")
             self.ends_well(2, self.made(name), WEFT_CHECK="1")
+
+    def test_threads_have_streams(self):
+        streams = self.made("streams")
+        for ranks in (1, 2, 3, 4):
+            self.assertEqual(self.ends_well(ranks, streams), ["0 wrong"] * ranks)
+        for variables in ({"WEFT_TRANSPORT": "sim:self,sim:shm", "WEFT_SIM_SEED": "11"}, {"WEFT_CHECK": "1"},
+                          {"WEFT_MPI_VCIS": "3"}, {"WEFT_MPI_VCIS": "2", "WEFT_MPI_GLOBAL_PROGRESS": "0"},
+                          {"WEFT_MPI_PROGRESS_THREAD": "1"}):
+            with self.subTest(variables=variables):
+                self.assertEqual(self.ends_well(2, streams, **variables), ["0 wrong"] * 2)
 
     def test_finalize_ends_hooks(self):
         left = self.made("hooks_left")

@@ -6,13 +6,17 @@ from fnmatch import fnmatch
 # Functions that start or complete communication, by their chapters or names: they end a wait by tests
 # (message/tests.hpp). Others, such as MPI_Wtime in a loop of tests, do not.
 COMMUNICATING = ("message", "buffered", "collective", "MPI_Start*", "MPI_Wait*", "MPI_Probe", "MPI_Mprobe", "MPI_Mrecv*",
-                 "MPI_Imrecv*")
+                 "MPI_Imrecv*", "MPIX_Stream_send*", "MPIX_Stream_recv*", "MPIX_Stream_i*")
 
 # Functions that may wait, by their names; collectives are in `waits`. Inside a callback they are refused. Those that only
 # complete requests refuse to wait there when they would have to.
 WAITING = ("MPI_Send", "MPI_Send_c", "MPI_[RS]send", "MPI_[RS]send_c", "MPI_Recv", "MPI_Recv_c", "MPI_Sendrecv*", "MPI_Probe",
            "MPI_Mprobe", "MPI_Mrecv", "MPI_Mrecv_c", "MPI_Comm_create", "MPI_Comm_create_group", "MPI_Comm_dup*", "MPI_Comm_split*", "MPI_Cart_create",
-           "MPI_Cart_sub", "MPIX_St*_progress_thread")
+           "MPI_Cart_sub", "MPIX_St*_progress_thread", "MPIX_Stream_create", "MPIX_Stream_free", "MPIX_Stream_comm_create*",
+           "MPIX_Stream_send*", "MPIX_Stream_recv*")
+
+# Functions that use the stream of their communicator, by their chapters or names. Any thread may call others, such as MPI_Comm_rank.
+IN_STREAM = ("message", "collective", "probe", "MPIX_Stream_send*", "MPIX_Stream_recv*", "MPIX_Stream_i*")
 
 # Functions that complete requests or free them: no two of them may have one request at the same time (MPI 5.0, 11.6.2).
 COMPLETING = ("MPI_Wait*", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free")

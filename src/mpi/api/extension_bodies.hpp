@@ -5,4 +5,6 @@
 #include "mpi/api/bodies.hpp"
 #include "mpi/check/extensions.hpp"
 #include "mpi/extensions/hooks.hpp"
+#include "mpi/extensions/stream_messages.hpp"
+#include "mpi/extensions/streams.hpp"
 #include "mpix.h"

@@ -32,6 +32,10 @@ communicator& make_copy(rank_state& rank, communicator& comm, const agreement& a
                         communicator_memory memory) {
   agreed_communicator agreed{.context = all.context, .local = comm.local, .matching = all.matching};
   if (all.vci != 0) agreed.vci = all.vci - 1;
+  if (comm.route.streams != nullptr) {
+    agreed.streams = comm.route.streams;
+    agreed.stream = &interface_of(rank, comm.route.streams->own().front());
+  }
   communicator& out = make_communicator(rank, comm, agreed, std::move(memory));
   out.topology = comm.topology;
   if (hints != nullptr) out.hints.set(*hints);
@@ -128,7 +132,12 @@ int start_duplicate_with_info(rank_state& rank, communicator& comm, const info* 
 }
 
 int set_error_handler_also_pending(MPI_Comm handle, communicator* comm, MPI_Errhandler to) noexcept {
-  if (comm != nullptr) return set_error_handler(*comm, to);
+  if (comm != nullptr) {
+    for (communicator* const each : comm->route.lanes) {
+      if (each != comm) static_cast<void>(set_error_handler(*each, to));
+    }
+    return set_error_handler(*comm, to);
+  }
   error_handler_slot* const pending = find_pending(handle);
   if (pending == nullptr) return fail(MPI_ERR_COMM, "it is no communicator");
   pending->set(to);

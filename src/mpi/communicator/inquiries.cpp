@@ -24,6 +24,9 @@ int free_communicator(rank_state& rank, MPI_Comm* handle) noexcept {
   if (const int error = delete_attributes(rank, *comm); error != MPI_SUCCESS) return fail_in(*comm, error);
   comm->kind = object_kind::freed;
   *handle = MPI_COMM_NULL;
+  for (communicator* const each : comm->route.lanes) {
+    if (each != comm) each->remove_reference();
+  }
   comm->remove_reference();
   rank.requests.release_done();
   rank.communicators.destroy_ended();

@@ -48,8 +48,10 @@ communicator& make_communicator(rank_state& rank, communicator& parent, agreed_c
                                 communicator_memory memory) {
   if (agreed.context == no_context)
     throw error{errc::invalid_state, "the first member has been that of so many communicators that no id is left"};
-  vci& interface = rank.vcis.find(agreed.context, agreed.vci);
-  const group_options options{.device = &interface.device, .name = agreed.context};
+  vci& interface = agreed.stream != nullptr ? *agreed.stream : rank.vcis.find(agreed.context, agreed.vci);
+  // Groups take shared devices only.
+  const group_options options{.device = agreed.streams != nullptr ? &rank.device : &interface.device,
+                              .name = agreed.context};
   weft::group members = agreed.local == parent.local
                             ? parent.members.dup(options)
                             : make_group(rank.runtime, agreed.local->world_ranks(), 0, options);
@@ -57,7 +59,8 @@ communicator& make_communicator(rank_state& rank, communicator& parent, agreed_c
                                                    {.context = agreed.context,
                                                     .members = std::move(members),
                                                     .local = std::move(agreed.local),
-                                                    .matching = agreed.matching});
+                                                    .matching = agreed.matching,
+                                                    .streams = std::move(agreed.streams)});
   const MPI_Errhandler inherited = parent.error_handler.acquire();
   made->error_handler.set(inherited);
   release_error_handler(inherited);

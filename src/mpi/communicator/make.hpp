@@ -18,7 +18,9 @@ struct agreed_communicator {
   std::uint32_t context;
   shared_group local;
   matching_kind matching = matching_kind::in_order;
-  std::optional<std::uint32_t> vci{};  // the number that the program wants
+  std::optional<std::uint32_t> vci{};              // the number that the program wants
+  mpi::vci* stream = nullptr;                      // the one of a stream, where it is to be that; else null
+  std::shared_ptr<const stream_routes> streams{};  // of a stream communicator
 };
 
 /// Memory for a communicator: its handle is known before it is made.

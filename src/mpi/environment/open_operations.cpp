@@ -45,7 +45,8 @@ std::string text_of(const message& message) {
 
 class last_operations {
  public:
-  explicit last_operations(rank_state& rank) : rank_{rank}, communicators_{rank.communicators.all()} {
+  explicit last_operations(rank_state& rank)
+      : rank_{rank}, streams_{rank.vcis.streams().all()}, communicators_{rank.communicators.all()} {
     communicators_.insert(communicators_.end(), {&rank.world, &rank.self});
   }
 
@@ -64,6 +65,7 @@ class last_operations {
       const weft::detail::wait_name listed{"MPI_Finalize"};
       while (!rank_.runtime.barrier({.timeout = time})) {
         if (!rank_.vcis.have_global_progress()) progress_on(rank_.vcis.devices());
+        for (stream* const each : streams_) each->device.progress();
         const bool has_dropped = drop_messages();
         time = has_dropped ? time_min : std::min(2 * time, time_max);
       }
@@ -74,16 +76,21 @@ class last_operations {
   void end_all() {
     rank_.messages.clear();
     rank_.vcis.cancel_receives();
+    for (stream* const each : streams_) each->own_vci.pending.receives.cancel_all();
     rank_.requests.cancel_receives();
     for (communicator* const each : communicators_) each->members.abandon();
     rank_.requests.abandon_persistent();
-    wait_on_all(rank_, "MPI_Finalize", rank_.device, [&] {
+    wait_at_end(rank_, "MPI_Finalize", [&] {
       drop_messages();
-      return !rank_.vcis.have_sends() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
+      return !have_sends() && rank_.requests.release_done() == 0 && rank_.buffered.are_sent();
     });
   }
 
  private:
+  [[nodiscard]] bool have_sends() const noexcept {
+    const auto has_some = [](const stream* each) { return !each->own_vci.pending.sends.is_empty(); };
+    return rank_.vcis.have_sends() || std::ranges::any_of(streams_, has_some);
+  }
   // Returns whether there were any.
   bool drop_messages() noexcept {
     std::size_t dropped = 0;
@@ -92,6 +99,7 @@ class last_operations {
   }
 
   rank_state& rank_;
+  std::vector<stream*> streams_;  // no other thread is in one now
   std::vector<communicator*> communicators_;
 };
 

@@ -77,6 +77,7 @@ int end_rank(rank_slot& slot) noexcept {
   if (error != MPI_SUCCESS && error != MPI_ERR_PROC_ABORTED) return result;
   slot.is_finalized = true;
   rank.vcis.stop_threads();
+  rank.vcis.streams().stop_threads();
   slot.unchecked_state = nullptr;
   delete std::exchange(slot.state, nullptr);
   return result;

@@ -11,6 +11,7 @@ enum class object_kind : std::uint32_t {
   freed = 0xdead'0bce,
   datatype = 0x7479'7065,
   communicator = 0x636f'6d6d,
+  stream_communicator = 0x7363'6f6d,   // its messages name devices, so that no short path is for it
   pending_communicator = 0x7065'6e64,  // MPI_Comm_idup makes it, until its request is complete
   request = 0x7265'7175,
   error_handler = 0x6572'7268,
@@ -19,6 +20,7 @@ enum class object_kind : std::uint32_t {
   message = 0x6d65'7373,
   group = 0x6772'6f75,
   file = 0x6669'6c65,
+  stream = 0x7374'7265,
 };
 
 /// Handles below this are predefined: small numbers instead of addresses.

@@ -71,12 +71,12 @@ class errors_of_several {
   bool has_failed_ = false;
 };
 
-// The devices on which progress ends requests that are not done: without global progress of all; else of the first.
+// The devices on which progress ends requests that are not done: of all; of the first where that is enough.
 void add_devices(rank_state& rank, std::span<const MPI_Request> all, device_set& out) noexcept {
   for (const MPI_Request each : all) {
     if (is_done(each)) continue;
     out.add(device_of(rank, *find_request(each)));
-    if (rank.vcis.have_global_progress()) return;
+    if (ends_everywhere(rank)) return;
   }
 }
 
@@ -112,15 +112,15 @@ struct wait_in_order {
   }
 };
 
-// Waits until `req` is done, or until one of all requests has failed. `devices`: filled by the first call; without
-// global progress, which looks at the devices of all requests.
+// Waits until `req` is done, or until one of all requests has failed. `devices`: filled by the first call where one
+// device is not enough, which looks at the devices of all requests.
 void wait_for_first(rank_state& rank, request& req, failure_watch& watch, device_set& devices,
                     std::span<const MPI_Request> all) {
   if (req.owned != nullptr) req.owned->wait(rank, req);
   const wait_in_order mine{req, rank.signals, rank.signals.failures()};
   if (watch.has_failed()) return;
   weft::device* const only = &device_of(rank, req);
-  if (!rank.vcis.have_global_progress() && devices.count() == 0) add_devices(rank, all, devices);
+  if (!ends_everywhere(rank) && devices.count() == 0) add_devices(rank, all, devices);
   const std::span<weft::device* const> polled = devices.count() == 0 ? std::span{&only, 1} : devices.devices();
   progress_on(polled);
   if (!req.is_done() && wait_as_fiber(rank, all, false, "MPI_Waitall")) return;

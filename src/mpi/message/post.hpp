@@ -17,7 +17,11 @@ inline constexpr completion_level when_matched = completion_level::delivered;
 
 inline described_send described(const communicator& comm, const_buffer_ref bytes, envelope to,
                                 completion_level complete_at) noexcept {
-  return {.bytes = bytes, .peer = comm.world_rank(to.peer), .tag = to.tag, .complete_at = complete_at};
+  return {.bytes = bytes,
+          .peer = comm.world_rank(to.peer),
+          .tag = to.tag,
+          .complete_at = complete_at,
+          .device = comm.target_device(to.peer)};
 }
 
 /// Posts a send as its request describes it, or adds it to the pending sends. Returns whether it is complete; then

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "mpi/objects/request_waiter.hpp"
+#include "mpi/rank/progress.hpp"
 #include "mpi/rank/rank_state.hpp"
 
 namespace weft::mpi {
@@ -34,8 +35,8 @@ template <class Visit>
 bool wait_as_fiber(const rank_state& rank, bool until_first, const char* function, const Visit& visit) noexcept {
   if (fresh_slot() == weft::detail::never_awaited) return false;
   request_waiter me{until_first};
-  // Without global progress a scheduler makes progress on the default device alone.
-  if (!rank.vcis.have_global_progress() || !me.event.can_suspend(rank.device)) return false;
+  // A scheduler makes progress on the default device, and so on all VCIs or on that one, but on no stream.
+  if (!ends_everywhere(rank) || !me.event.can_suspend(rank.device)) return false;
   bool is_over = false;
   bool is_refused = false;
   visit([&](request& req) {

@@ -5,17 +5,19 @@
 #include <mutex>
 #include <utility>
 
+#include "mpi/objects/stream.hpp"
 #include "mpi/objects/vci.hpp"
 #include "weft/runtime.hpp"
 
 namespace weft::mpi {
 
 communicator::communicator(weft::runtime& runtime, mpi::vci& interface, communicator_parts parts)
-    : error_owner{.kind = object_kind::communicator},
+    : error_owner{.kind = parts.streams == nullptr ? object_kind::communicator : object_kind::stream_communicator},
       route{.device = interface.device,
             .pending = interface.pending,
             .vci = interface.number,
-            .receive_peers = parts.members.size()},
+            .receive_peers = parts.members.size(),
+            .streams = parts.streams},
       engine{runtime, {.id = parts.context, .ordered = parts.matching == matching_kind::in_order}},
       members{std::move(parts.members)},
       local{std::move(parts.local)},
@@ -24,6 +26,10 @@ communicator::communicator(weft::runtime& runtime, mpi::vci& interface, communic
       is_whole_job{local->counts_from_zero() && size == runtime.size()},
       name{std::move(parts.name)},
       hints{parts.matching} {}
+
+std::uint32_t communicator::device_of_stream(int member) const noexcept {
+  return route.streams->device(static_cast<std::uint32_t>(member), 0);
+}
 
 namespace {
 std::mutex names;  // guards names of all communicators: a thread may set one while others ask for it

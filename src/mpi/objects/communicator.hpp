@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mpi.h"
 #include "mpi/error/error_owner.hpp"
@@ -16,6 +17,7 @@
 #include "mpi/objects/attribute.hpp"
 #include "weft/group.hpp"
 #include "weft/matching_engine.hpp"
+#include "weft/post_options.hpp"
 
 namespace weft {
 class device;
@@ -25,6 +27,8 @@ namespace weft::mpi {
 
 class cartesian;
 class bsend_buffer;
+class stream_routes;
+struct communicator;
 struct pending_messages;
 struct vci;
 
@@ -34,10 +38,11 @@ struct communicator_parts {
   weft::group members;    // its collectives run here
   shared_group local;     // the group that MPI shows
   matching_kind matching = matching_kind::in_order;
-  std::string name{};  // the program's, or empty
+  std::string name{};                              // the program's, or empty
+  std::shared_ptr<const stream_routes> streams{};  // null: it is no stream communicator
 };
 
-/// Where the messages of a communicator are posted.
+/// The place at which the messages of a communicator are posted.
 struct message_route {
   weft::device& device;
   pending_messages& pending;  // what waits for room there
@@ -45,6 +50,10 @@ struct message_route {
   // How many members the peer of a receive may be one of: 0 while receives of the communicator are pending.
   std::atomic<std::uint32_t> receive_peers;
   std::size_t pending_receive_count = 0;  // guarded by `pending.receives`
+  // The devices that its messages name; null: they name none, as it is no stream communicator.
+  std::shared_ptr<const stream_routes> streams{};
+  // One for each index, where members have several streams: itself is the first. Else empty.
+  std::vector<communicator*> lanes{};
 };
 
 struct communicator : error_owner {
@@ -73,6 +82,10 @@ struct communicator : error_owner {
   [[nodiscard]] match_policy policy() const noexcept {
     return is_by_tag() ? match_policy::tag_only : match_policy::rank_tag;
   }
+  /// The device of a member that a message to it names.
+  [[nodiscard]] std::uint32_t target_device(int member) const noexcept {
+    return route.streams == nullptr ? any_device : device_of_stream(member);
+  }
   /// The peer of a receive from `source`. An engine in which all match by tag looks at no rank.
   [[nodiscard]] std::uint32_t peer_of(int source) const noexcept {
     if (source != MPI_ANY_SOURCE) return world_rank(source);
@@ -94,6 +107,9 @@ struct communicator : error_owner {
   std::size_t registry_index = 0;          // its index in the registry
   communicator* next_ended = nullptr;      // links communicators that wait for their destruction
   std::shared_ptr<bsend_buffer> buffer{};  // holds buffered sends; null: never attached
+
+ private:
+  [[nodiscard]] std::uint32_t device_of_stream(int member) const noexcept;
 };
 
 /// The name of a communicator, or its ranks of MPI_COMM_WORLD. **Threads**: any.

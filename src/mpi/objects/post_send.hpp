@@ -12,9 +12,10 @@ inline status post_send(weft::device& device, request_signals& signals, request&
   const communicator& comm = req.comm();
   return device.post_send(req.send.peer, req.send.bytes, signals,
                           {.tag = static_cast<std::uint64_t>(req.send.tag),
-                           .engine = comm.engine,
+                           .engine = req.send.lane == own_lane ? comm.engine : comm.route.lanes[req.send.lane]->engine,
                            .policy = comm.policy(),
                            .complete_at = req.send.complete_at,
+                           .device = req.send.device,
                            .context = &req});
 }
 

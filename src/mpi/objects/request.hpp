@@ -68,12 +68,17 @@ struct envelope {
   int tag;
 };
 
+/// The engine of a send is that of its communicator, which is mostly one without lanes.
+inline constexpr std::uint16_t own_lane = 0xffff;
+
 /// A send as it is posted. It may wait for its post, because a post of it or of an older one has answered *retry*.
 struct described_send {
   weft::const_buffer_ref bytes{};
   std::uint32_t peer = 0;  // rank in the job
   int tag = 0;
   completion_level complete_at = completion_level::local;  // delivered: of a synchronous send
+  std::uint16_t lane = own_lane;                           // of the communicator, whose engine numbers it
+  std::uint32_t device = any_device;                       // of the target
 };
 
 struct request {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mpi.h"
+#include "mpi/objects/vci_list.hpp"
 #include "weft/mpi.hpp"
 #include "weft/runtime.hpp"
 

@@ -35,6 +35,10 @@ inline bool progress_on(std::span<weft::device* const> devices) noexcept {
   for (weft::device* const each : devices) has_moved |= each->progress();
   return has_moved;
 }
+/// Whether progress on the device of any request is progress on all requests.
+[[nodiscard]] inline bool ends_everywhere(const rank_state& rank) noexcept {
+  return rank.vcis.have_global_progress() && rank.vcis.streams().are_none();
+}
 /// Makes progress on all VCIs; `first`: the device that is most likely to have something.
 inline bool progress_on_all(rank_state& rank, weft::device& first) noexcept {
   return rank.vcis.have_global_progress() ? first.progress() : progress_on(rank.vcis.devices());
@@ -59,6 +63,17 @@ void wait_on_all(rank_state& rank, const weft::detail::waiting_function& functio
                  const Condition& is_done) {
   weft::device* const only = &first;
   wait_on(rank, function, rank.vcis.have_global_progress() ? std::span{&only, 1} : rank.vcis.devices(), is_done);
+}
+
+/// Likewise, with progress on all streams too: for MPI_Finalize, as no other thread is in a stream then. **Errors**:
+/// also std::bad_alloc.
+template <class Condition>
+void wait_at_end(rank_state& rank, const weft::detail::waiting_function& function, const Condition& is_done) {
+  if (rank.vcis.streams().are_none()) return wait_on_all(rank, function, rank.device, is_done);
+  device_set devices;
+  for (weft::device* const each : rank.vcis.devices()) devices.add(*each);
+  for (stream* const each : rank.vcis.streams().all()) devices.add(each->device);
+  wait_on(rank, function, devices.devices(), is_done);
 }
 
 }  // namespace weft::mpi

@@ -68,7 +68,8 @@ communicator* find_other_communicator(rank_state& rank, MPI_Comm handle) noexcep
   if (handle == MPI_COMM_SELF) return &rank.self;
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<communicator*>(handle);
-  return found->kind == object_kind::communicator ? found : nullptr;
+  const bool is_one = found->kind == object_kind::communicator || found->kind == object_kind::stream_communicator;
+  return is_one ? found : nullptr;
 }
 
 MPI_Comm handle_of(const rank_state& rank, communicator& comm) noexcept {

@@ -15,7 +15,7 @@
 #include "mpi/objects/request_pool.hpp"
 #include "mpi/objects/session.hpp"
 #include "mpi/objects/type_names.hpp"
-#include "mpi/objects/vci.hpp"
+#include "mpi/objects/vci_list.hpp"
 #include "mpi/rank/environment_info.hpp"
 #include "mpi/rank/names_in_reports.hpp"
 #include "mpi/tool/tool_interface.hpp"
@@ -94,6 +94,11 @@ void be_thread_of(rank_slot* slot) noexcept;
 /// The device on which progress ends an operation.
 [[nodiscard]] inline weft::device& device_of(rank_state& rank, const request& req) noexcept {
   return req.owner != nullptr ? req.comm().route.device : rank.device;
+}
+
+/// The VCI of a stream; null: the default stream.
+[[nodiscard]] inline vci& interface_of(rank_state& rank, stream* own) noexcept {
+  return own != nullptr ? own->own_vci : rank.vcis.first();
 }
 
 /// The info object of a handle; null: MPI_INFO_NULL, or no info object. MPI_INFO_ENV is one of a rank.
