@@ -108,6 +108,23 @@ def request_lines(function):
     return f"  call.start({found.name});\n" if is_start else ""
 
 
+def stream_lines(function):
+    """What a checked call notes of streams that its thread is in then."""
+    if function.name == "MPIX_Stream_progress":
+        return "  call.use_stream(stream);\n"
+    names = [one.name for one in function.parameters]
+    lines = ""
+    if "comm" in names and any(part == function.chapter or fnmatch(function.name, part) for part in IN_STREAM):
+        # Of a send its source's stream, of a receive the other one.
+        own = "source_stream_index" if "dest" in names else "dest_stream_index"
+        lines += f"  call.use_communicator(comm{', ' + own if own in names else ''});\n"
+    found = next((one for one in function.parameters if one.type in ("MPI_Request *", "const MPI_Request *")), None)
+    if found and any(fnmatch(function.name, part) for part in COMPLETING + ("MPI_Start", "MPI_Startall", "MPI_Cancel")):
+        count = next((name for name in names if name in ("count", "incount")), "1")
+        lines += f"  call.use_requests({found.name}, {count});\n"
+    return lines
+
+
 def owner_of(function, objects):
     """The first parameter that is a handle of an object with an error handler."""
     types = [row["type"] for row in objects if row["owner"]]
@@ -177,7 +194,7 @@ def checked(function, values):
         if "second" in function.lines:
             condition, second = second_of(function)
             fast += f"  if (({condition}){outside}) {{\n" + FAST_PATH.format(**values, fast=second)
-    return CHECKED.format(**values, requests=request_lines(function), fast=fast)
+    return CHECKED.format(**values, requests=stream_lines(function) + request_lines(function), fast=fast)
 
 
 def body_of(function, objects, checks, raised):

@@ -95,11 +95,28 @@ void call_checks::note_started(const request* started) noexcept {
   }
 }
 
+int call_checks::enter_stream(const stream& own, const char* function) {
+  const std::thread::id mine = std::this_thread::get_id();
+  const std::scoped_lock lock{mutex_};
+  const auto [found, is_first] = streams_.try_emplace(&own, stream_call{function, mine, 0});
+  if (found->second.thread != mine)
+    return fail(MPI_ERR_OTHER, "another thread is in the same stream, in %s", found->second.function);
+  ++found->second.depth;
+  return MPI_SUCCESS;
+}
+
+void call_checks::leave_stream(const stream& own) noexcept {
+  const std::scoped_lock lock{mutex_};
+  const auto found = streams_.find(&own);
+  if (found != streams_.end() && --found->second.depth == 0) streams_.erase(found);
+}
+
 void call_checks::end_calls_of_thread() noexcept {
   const std::thread::id mine = std::this_thread::get_id();
   const std::scoped_lock lock{mutex_};
   if (inside_ == mine) depth_ = 0;
   std::erase_if(completing_, [mine](const auto& each) { return each.second.thread == mine; });
+  std::erase_if(streams_, [mine](const auto& each) { return each.second.thread == mine; });
 }
 
 }  // namespace weft::mpi

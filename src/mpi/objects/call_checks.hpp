@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of MPI under way at a rank whose calls are checked (WEFT_CHECK=1): which threads may call, and which requests
-// calls complete. It finds threads that call MPI though the thread level forbids it, and two calls under way that
-// complete one request.
+// calls complete. It finds threads that call MPI though the thread level forbids it, two calls under way that
+// complete one request, and two threads in one stream.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 namespace weft::mpi {
 
 struct request;
+struct stream;
 
 /// **Threads**: any. Cost: a lock for each call that the thread level restricts, and with MPI_THREAD_MULTIPLE for each
 /// that starts or completes requests. Errors have their reason noted (`fail`).
@@ -38,6 +39,11 @@ class call_checks {
   /// request in the same memory may not have returned yet.
   void note_started(const request* started) noexcept;
 
+  /// The calling thread is inside of `function` in this stream, until `leave_stream`, perhaps several times. Returns an
+  /// error class. **Errors**: `std::bad_alloc`.
+  [[nodiscard]] int enter_stream(const stream& own, const char* function);
+  void leave_stream(const stream& own) noexcept;
+
   /// The calls of the calling thread are over, though they have not ended: an error handler is called, which may leave
   /// them.
   void end_calls_of_thread() noexcept;
@@ -51,6 +57,12 @@ class call_checks {
     std::vector<const request*> requests;  // sorted by address
   };
 
+  struct stream_call {
+    const char* function;
+    std::thread::id thread;
+    unsigned depth;
+  };
+
   [[nodiscard]] int refuse_thread() const noexcept;
 
   const int thread_level_;
@@ -62,6 +74,7 @@ class call_checks {
   unsigned depth_ = 0;  // so many of its calls: functions of the program, which MPI calls, may call MPI
   std::uint64_t last_call_ = 0;
   std::map<std::uint64_t, completing_call> completing_;
+  std::map<const stream*, stream_call> streams_;  // that a thread is in
 };
 
 }  // namespace weft::mpi
