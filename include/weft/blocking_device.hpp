@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "weft/batch.hpp"
 #include "weft/completion.hpp"
 #include "weft/device.hpp"
 #include "weft/matched_message.hpp"
@@ -120,12 +121,23 @@ class blocking_device {
   template <class WriteRankOperationWordRemoteBufferAndMembersInOrderOf = post_atomic_options<std::uint64_t>>
   std::uint64_t atomic(...) = delete;  // arguments that do not fit
 
+  /// Closes a batch, and waits until its operations are complete. **Errors**: those of `batch::close`; the first error
+  /// of an operation, and then `closed.failed()` is how many failed.
+  void close(batch& closed) {
+    const auto post = [&closed](completion& local, void* context) {
+      return closed.close(local, {.context = context, .allow_done = false});
+    };
+    static_cast<void>(run(post, {"close", no_peer, 0}));
+  }
+
   /// The device on which this object posts. **Blocking**: never. **Errors**: none.
   [[nodiscard]] weft::device& device() const noexcept { return *device_; }
   /// The old name of `device`.
   [[deprecated("use device()")]] [[nodiscard]] weft::device& through() const noexcept { return *device_; }
 
  private:
+  static constexpr std::uint32_t no_peer = ~std::uint32_t{0};  // of a call that waits for several ranks
+
   class signals final : public completion {
    public:
     explicit signals(weft::runtime& owner) : completion{owner} { is_of_calls_ = true; }

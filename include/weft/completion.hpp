@@ -225,6 +225,7 @@ class completion {
   // Ends it for an object that can be full: `make_room` empties it.
   void end_signals(void (*make_room)(completion& full)) noexcept;
 
+  friend class batch;
   friend class blocking_device;
   friend class completion_queue;
   friend class synchronizer;
@@ -282,6 +283,8 @@ class completion {
   receive_function received_ = nullptr;
   // The context of each operation is a call that waits for it (core/operation/awaited_call.hpp).
   bool is_of_calls_ = false;
+  // It counts the signals that posts promise, so it can't be registered for others.
+  bool is_for_posts_alone_ = false;
 };
 
 /// Names a registered completion object of another rank.

@@ -556,6 +556,7 @@ class device {
                               std::span<const completion* const> objects, bool (*is_done)(void*), void* condition,
                               const wait_options& options);
   friend class detail::fiber_wait;
+  friend class batch;
   friend class blocking_device;
   friend class fibers::scheduler;
   friend class progress_thread;

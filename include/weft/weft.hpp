@@ -3,6 +3,7 @@
 #pragma once
 
 #include "weft/await.hpp"
+#include "weft/batch.hpp"
 #include "weft/blocking_device.hpp"
 #include "weft/buffer.hpp"
 #include "weft/collectives.hpp"

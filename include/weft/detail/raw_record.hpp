@@ -26,6 +26,7 @@ enum class operation : std::uint8_t {
   graph,           ///< a graph that was started here has ended
   flush,           ///< a flush posted here is complete
   barrier,         ///< a barrier posted here is complete
+  batch,           ///< all operations of a batch that was closed here are complete
 };
 
 /// The name of an operation, as in `put_signal`. **Blocking**: never. **Threads**: any. **Errors**: none.
@@ -44,6 +45,7 @@ enum class operation : std::uint8_t {
     case operation::graph: return "graph";
     case operation::flush: return "flush";
     case operation::barrier: return "barrier";
+    case operation::batch: return "batch";
   }
   return "unknown";
 }

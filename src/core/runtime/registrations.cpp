@@ -30,6 +30,13 @@ void registrations::add(completion& target, std::uint32_t id, buffer_allocator* 
                 fmt::format("register_completion: id {} is reserved for the library; ids are below {}", id,
                             remote_completion_ids_max)};
   }
+  if (target.is_for_posts_alone_) {
+    throw error{
+        errc::invalid_argument,
+        fmt::format("register_completion: id {} is given for a batch, which counts its own posts alone; register "
+                    "another object for messages of peers",
+                    id)};
+  }
   const std::scoped_lock lock{mutex_};
   if (add_entry(target, id, allocator) == nullptr) {
     throw error{errc::invalid_argument,

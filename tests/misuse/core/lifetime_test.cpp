@@ -49,6 +49,21 @@ TEST_F(lifetime, of_a_completion_object_ends_after_its_operations) {
   EXPECT_DEATH(wrong(), "wrong use: .*operations that will signal it are under way");
 }
 
+TEST_F(lifetime, of_a_batch_ends_after_its_operations) {
+  const auto wrong = [](bool is_closed) {
+    const auto rt = lone_runtime();
+    weft::counter ended{*rt};
+    std::uint64_t word = 0;
+    std::optional<weft::batch> gone{std::in_place, *rt};
+    if (!rt->default_device().post_recv(0, std::span{&word, 1}, *gone).is_posted()) return;
+    if (is_closed) static_cast<void>(gone->close(ended));
+    gone.reset();
+  };
+  for (const bool is_closed : {false, true}) {
+    EXPECT_DEATH(wrong(is_closed), "wrong use: .*operations that will signal it are under way");
+  }
+}
+
 TEST_F(lifetime, of_a_completion_object_ends_after_flushes_and_barriers_that_will_signal_it) {
   const auto wrong = [](bool is_flush) {
     const auto rt = lone_runtime();
