@@ -48,8 +48,9 @@ struct fiber_scheduler_options {
   /// of the process together take a quarter of them. Other stacks are checked at each switch.
   std::uint32_t guarded_stacks = 1024;
   /// Devices on which the workers make progress: worker i uses device i, modulo their number. If empty, another thread
-  /// has to make progress, such as a `progress_thread`; if none does, the report of `WEFT_STUCK_AFTER` says so. Devices
-  /// must outlive the scheduler. A device that is not shared can have one worker only.
+  /// has to make progress, such as a `progress_thread`; the workers then look only while they have nothing to run, and
+  /// for a short time. If no thread makes progress, the report of `WEFT_STUCK_AFTER` says so. Devices must outlive the
+  /// scheduler. A device that is not shared can have one worker only.
   std::span<device* const> devices = {};
   /// If all fibers wait for this long and none moves, a line of the log says once for what they wait. The log also
   /// tells if a worker's thread sleeps for this long inside a fiber, as in a `std::mutex` that a suspended fiber holds.

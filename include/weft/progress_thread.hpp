@@ -11,7 +11,8 @@
 
 namespace weft {
 
-/// Makes progress on a device in a thread of its own until it is destroyed, and sleeps while there is nothing to do. A
+/// Makes progress on a device in a thread of its own until it is destroyed, and sleeps while there is nothing to do.
+/// While it looks it yields its core to other threads. A
 /// program that computes for long between two calls of `progress()` stays responsive with it; a program that polls
 /// often is faster without.
 ///

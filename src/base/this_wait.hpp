@@ -10,6 +10,10 @@
 
 #include "base/clock.hpp"
 
+namespace weft {
+class device;
+}
+
 namespace weft::base {
 
 struct wait_note {
@@ -20,6 +24,7 @@ struct wait_note {
   std::uint64_t tag = 0;
   bool is_poll = false;                                // it will look again and again instead
   clock::time_point since = clock::time_point::max();  // when a wait that consists of several began
+  weft::device* device = nullptr;  // whose messages may end the wait, which it outlives; null: no one device
 
   [[nodiscard]] bool is_part() const noexcept { return since != clock::time_point::max(); }
 };

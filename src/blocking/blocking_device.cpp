@@ -127,7 +127,7 @@ completion_record blocking_device::run_erased(const erased_post& post, const nam
 
 // Until the operation is complete.
 void blocking_device::wait_for(call& me, const named& operation) {
-  const base::wait_note note{operation.name, operation.peer, operation.tag};
+  const base::wait_note note{.call = operation.name, .peer = operation.peer, .tag = operation.tag, .device = device_};
   if (me.end.is_fiber()) return me.end.wait(note);
   const base::thread_wait_scope waits{note};
   static_cast<void>(device_->wait(ended_, [&] { return me.end.has_come(); }));

@@ -75,6 +75,7 @@ void run_fiber(void* state) {
 
 void worker::finish(fiber_state& ended) noexcept {
   done_.count_move();
+  sleep_.expect(nullptr);
   const std::uint32_t slot = ended.slot_here();
   WEFT_ASSERT(ready_.slots().fiber_at(slot) == &ended);
   slot_pool& home = ended.home->slots();
@@ -139,6 +140,7 @@ void worker::suspend_running_for(const base::wait_note& note) noexcept {
     return suspend_with_words(*this, note);
   fiber_state& me = *running();
   me.waits_for.say(note);
+  sleep_.expect(note.device);
   done_.count_wait(note.is_poll);
   suspend_me<switching::leaving::by_wait>(me);
 }
@@ -169,6 +171,7 @@ void worker::move_running_to(std::uint32_t index) {
   fiber_state& me = *running();
   switching::check_stack(me);
   moves_.leave(me, other);
+  sleep_.expect(nullptr);
   done_.count_move();
   switching_.go_back(me);
 }

@@ -11,11 +11,14 @@
 #include "fiber/sleep_mark.hpp"
 #include "weft/counter.hpp"
 #include "weft/detail/atomics.hpp"
+#include "weft/detail/test_loop.hpp"
 #include "weft/device.hpp"
 
 namespace weft::fibers {
 
-/// A worker with a device sleeps in `device::wait`, where it makes progress; one without sleeps at a word.
+/// A worker with a device sleeps in `device::wait`, where it makes progress; one without sleeps at a word. Before that
+/// it looks some times itself at the device for which its last fiber waits: the thread that serves it may have to be
+/// woken for a message, and to wake the worker then.
 /// **Threads**: the worker sleeps and makes progress, any wake and stop.
 class worker_sleep {
  public:
@@ -46,6 +49,10 @@ class worker_sleep {
     return true;
   }
 
+  /// The last fiber that ran waits for messages of this device, which exists until the fiber runs again; null: for
+  /// something else, or for nothing.
+  void expect(device* awaited) noexcept { awaited_ = awaited; }
+
   /// Whether the worker's device has moved. Never without a device.
   [[nodiscard]] bool progress() noexcept { return device_ != nullptr && device_->progress(); }
 
@@ -59,7 +66,7 @@ class worker_sleep {
     if (device_ != nullptr) {
       device_->wait(*alarm_, is_over);
     } else {
-      for (int looks = 0; looks < 256 && !is_over(); ++looks) detail::std_atomics::pause();
+      look_for(is_over);
       // [fiber.before_sleep] acquire <- [fiber.woken]: a thread that wakes it after this changes the word that it
       // sleeps at.
       const std::uint32_t before = woken_.load(std::memory_order_acquire);
@@ -97,11 +104,26 @@ class worker_sleep {
     // [fiber.stops] seq_cst <- [fiber.stop]: a thread that stops it after this look sees that it sleeps.
     return stops_.load(std::memory_order_seq_cst);
   }
+  // Looks for a while, by progress on the device that a fiber waits for, if there is one.
+  template <class Look>
+  void look_for(const Look& is_over) noexcept {
+    detail::test_loop tests;
+    for (int looks = 0; looks < 256 && !is_over(); ++looks) {
+      if (awaited_ == nullptr) {
+        detail::std_atomics::pause();
+      } else if (awaited_->progress()) {
+        looks = 0;
+      } else if (--tests.left < 0) {
+        detail::rest_between_tests(*awaited_, tests);  // ranks may share cores
+      }
+    }
+  }
   void sleep_at_word(std::uint32_t before) noexcept;
   void wake() noexcept;
 
   // Fields of the worker.
   device* device_;
+  device* awaited_ = nullptr;
   unsigned rounds_of_polls_ = 0;  // rounds of polls alone
   std::uint64_t last_moves_ = 0;  // moves at the end of the last round
 

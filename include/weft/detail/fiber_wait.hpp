@@ -30,9 +30,9 @@ class fiber_wait {
   /// Whether the caller is a fiber, outside of callbacks, and another thread makes progress on `dev` while it is
   /// suspended.
   [[nodiscard]] bool can_suspend(const device& dev) const noexcept;
-  /// Returns once the event has been set. `function`: which waits, for reports; of static storage. **Blocking**: until
-  /// then; other fibers run meanwhile.
-  void wait(const char* function) noexcept;
+  /// Returns once the event has been set. `function`: which waits, for reports; of static storage. `dev`: whose
+  /// messages may set it. **Blocking**: until then; other fibers run meanwhile.
+  void wait(const char* function, device& dev) noexcept;
   /// Sets the event. The fiber may have ended before this returns. **Blocking**: never. **Threads**: any, once.
   void set() noexcept;
 

@@ -25,9 +25,15 @@ progress_thread::progress_thread(weft::device& dev, const wait_options& options)
         base::serve_others();
         core::parking& lot = device_->state_->runtime().parking();
         lot.begin_service(device_->index());
-        // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
-        const auto is_over = [this] { return stops_.load(std::memory_order_acquire); };
-        while (!device_->wait(stopped_, is_over, options_)) {
+        const completion* const stopped = &stopped_;
+        // Workers and other threads that it serves may share its core: it gives way to them.
+        const core::parking::awaited events{.objects = {&stopped, 1}, .filter = {}, .is_server = true};
+        const auto is_over = [](void* me) {
+          // [progress_thread.stop] acquire <- [progress_thread.end]: carries nothing else.
+          return static_cast<progress_thread*>(me)->stops_.load(std::memory_order_acquire);
+        };
+        while (!lot.wait({*device_->state_, device_->state_->runtime().devices().standard()}, events, is_over, this,
+                         options_)) {
         }
         lot.end_service(device_->index());
       }} {}

@@ -178,7 +178,9 @@ bool detail::fiber_wait::can_suspend(const device& dev) const noexcept {
   const auto& mine = *std::launder(reinterpret_cast<const base::waiter*>(storage_));
   return mine.is_fiber() && dev.state_->runtime().parking().is_served(dev.state_->index());
 }
-void detail::fiber_wait::wait(const char* function) noexcept { waiter_in(storage_).wait({function}); }
+void detail::fiber_wait::wait(const char* function, device& dev) noexcept {
+  waiter_in(storage_).wait({.call = function, .device = &dev});
+}
 void detail::fiber_wait::set() noexcept { waiter_in(storage_).come(); }
 
 void detail::use_report_names(weft::runtime& owner, const report_names* names) noexcept {

@@ -51,7 +51,7 @@ bool parking::wait(const waited_devices& devices, const awaited& events, bool (*
   base::long_wait listed{function};
   yield_policy::wait_state mine = yields_.begin();
   std::optional<seat> own_seat;  // once it has to sleep
-  base::wait_note note{.call = function};
+  base::wait_note note{.call = function, .device = &devices.first().interface()};
   for (std::uint32_t iteration = 1;; ++iteration) {
     const bool moved = devices.progress();
     if (is_done(condition)) return true;
@@ -62,7 +62,10 @@ bool parking::wait(const waited_devices& devices, const awaited& events, bool (*
       if (until.are_reached(now)) return false;
       listed.note(begin, now, details);
     }
-    if (moved) continue;
+    if (moved) {
+      if (events.is_server) mine = yields_.begin();
+      continue;
+    }
     // A loop that has to repeat something waits by another mode.
     if (looks > 1 && options.mode == wait_mode::park && are_served(devices) && !events.objects.empty()) {
       const suspension outcome = suspend(note, events, is_done, condition, until);
@@ -76,7 +79,7 @@ bool parking::wait(const waited_devices& devices, const awaited& events, bool (*
     }
     if (base::yield_to_fibers()) continue;
     if (!is_patient) {
-      if (yields_.is_due(looks, mine) && options.mode == wait_mode::park) [[unlikely]]
+      if (yields_.is_due(looks, mine, events.is_server) && options.mode == wait_mode::park) [[unlikely]]
         looks = yields_.yield_core(looks, mine);
       else
         detail::std_atomics::pause();

@@ -119,6 +119,7 @@ class parking {
   struct awaited {
     completions objects{};
     detail::signal_filter filter{};  // the others do not
+    bool is_server = false;          // the thread makes progress for others, which may share its core
 
     [[nodiscard]] bool is_woken_by(const completion* object) const noexcept {
       return std::ranges::find(objects, object) != objects.end() && filter.passes();

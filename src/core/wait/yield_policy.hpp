@@ -75,8 +75,10 @@ class yield_policy {
     return {.count = 0,
             .due = is_crowded_.load(std::memory_order_relaxed) ? crowded_look_count : first_look_count};  // [hint]
   }
-  [[nodiscard]] bool is_due(std::uint32_t looks, const wait_state& mine) const noexcept {
-    return looks >= mine.due && wanted_;
+  /// A server makes progress for others: it yields also where no rank shares the processors, as threads of its own rank
+  /// may.
+  [[nodiscard]] bool is_due(std::uint32_t looks, const wait_state& mine, bool is_server = false) const noexcept {
+    return looks >= mine.due && (wanted_ || is_server);
   }
   /// Lets other threads run, if that was worth it lately. **Returns** the new count of looks: 0 if other threads have
   /// run.

@@ -32,7 +32,7 @@ void yield_until(const auto& is_so) noexcept {
 
 // Waits for the requests that `visit` shows, one after the other, until it is answered false.
 template <class Visit>
-bool wait_as_fiber(const rank_state& rank, bool until_first, const char* function, const Visit& visit) noexcept {
+bool wait_as_fiber(rank_state& rank, bool until_first, const char* function, const Visit& visit) noexcept {
   if (fresh_slot() == weft::detail::never_awaited) return false;
   request_waiter me{until_first};
   // A scheduler makes progress on the default device, and so on all VCIs or on that one, but on no stream.
@@ -49,7 +49,7 @@ bool wait_as_fiber(const rank_state& rank, bool until_first, const char* functio
     return !is_refused && !is_over;
   });
   const bool waits = !is_refused && !is_over;
-  if (waits && !me.ends.close()) me.event.wait(function);
+  if (waits && !me.ends.close()) me.event.wait(function, rank.device);
   visit([&](request& req) {
     if (req.waiter.try_leave(me)) me.ends.drop();
     return true;

@@ -21,6 +21,7 @@ TEST(yield_policy, never_yields_where_nobody_shares_the_processors) {
   yield_policy all;
   const yield_policy::wait_state mine;
   EXPECT_FALSE(all.is_due(1'000'000, mine));
+  EXPECT_TRUE(all.is_due(yield_policy::first_look_count, mine, true)) << "it gives way to threads of its own rank";
   all.use(true);
   EXPECT_FALSE(all.is_due(yield_policy::first_look_count - 1, mine));
   EXPECT_TRUE(all.is_due(yield_policy::first_look_count, mine));
