@@ -27,6 +27,11 @@ bool has(const std::vector<measured>& kinds_of_line, measured kind) {
   return std::ranges::find(kinds_of_line, kind) != kinds_of_line.end();
 }
 
+// Streams are threads' own, so a library may want all threads where there is one.
+bool needs_all_threads(const command_line& line) {
+  return std::ranges::max(line.threads) > 1 || has(line.measures, measured::streams);
+}
+
 // What only all options together show.
 void check(const command_line& line, std::optional<int> level) {
   const int most = std::ranges::max(line.threads);
@@ -36,8 +41,8 @@ void check(const command_line& line, std::optional<int> level) {
     if (most > 1 && has(line.measures, each))
       throw weft::command_mistake{"--threads", std::string{name_of(each)} + " is measured with one thread"};
   }
-  if (level == MPI_THREAD_SINGLE && most > 1)
-    throw weft::command_mistake{"--level", "several threads need the level multiple"};
+  if (level == MPI_THREAD_SINGLE && needs_all_threads(line))
+    throw weft::command_mistake{"--level", "several threads and streams need the level multiple"};
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ command_line read_command_line(int argc, const char* const* argv, const std::str
   parser.add_number("--seconds", out.seconds, 0.001, 3600, "of a measurement")
       .with_default(weft::number_text(out.seconds));
   parser.add_choice("--level", level, levels, "of threads, for which the library is asked")
-      .with_default("multiple with several threads, else single");
+      .with_default("multiple with several threads or streams, else single");
   parser.add_flag("--json", out.json, "a JSON object for each measurement instead of a table");
   parser.set_footer(footer);
   auto answer = parser.parse(argc, argv);
@@ -87,7 +92,7 @@ command_line read_command_line(int argc, const char* const* argv, const std::str
     out.exit_code = answer->exit_code;
     out.text = answer->text;
   }
-  out.level = level.value_or(std::ranges::max(out.threads) > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  out.level = level.value_or(needs_all_threads(out) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   return out;
 }
 
