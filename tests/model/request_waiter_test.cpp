@@ -50,7 +50,7 @@ struct request {
 
   void end(bool is_urgent) {
     write(result, 1);
-    waiter* const found = slot.end();
+    waiter* const found = slot.waiter_in(slot.end());
     // [model_request_waiter.finish] release -> [model_request_waiter.done]: as `request::end_awaited`.
     done.store(1, std::memory_order_release);
     if (found == nullptr) return;

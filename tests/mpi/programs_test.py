@@ -150,6 +150,25 @@ class Programs(unittest.TestCase):
                 line = f"{name}: MPI_ERR_OTHER: it is called before MPI_Init or after MPI_Finalize\n"
                 self.assertEqual((result.returncode, result.stderr), (16, line), (time, word))
 
+    def test_continuations_that_are_used_wrongly_end_in_one_line(self):
+        program = self.made("continuation_ends", BUILD / "bin/weft-mpicxx")
+        for word, line in (("fails", "MPIX_Continue of rank 0 in MPI_COMM_SELF: MPI_ERR_TRUNCATE: the message of 8 bytes from rank 0 with tag 3 is "
+                            "longer than its buffer"),
+                           ("throws", "MPIX_Continue: a callback has thrown an exception, which no caller can catch"),
+                           ("returns", "MPIX_Continue of rank 0: MPI_ERR_IO"), ("finalizes", "MPI_Finalize of rank 0: MPI_ERR_OTHER: "),
+                           ("waits", "MPI_Barrier of rank 0 in MPI_COMM_WORLD: MPI_ERR_OTHER: "),
+                           ("frees", "MPI_Request_free of rank 0: MPI_ERR_REQUEST: continuations that are registered in it have not run"),
+                           ("tests", "MPI_Test of rank 0: MPI_ERR_REQUEST: a continuation is attached to the request")):
+            with self.subTest(word=word):
+                result = run(program, word)
+                self.assertNotIn(result.returncode, (0, 3), result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+                self.assertTrue(result.stderr.startswith(line), result.stderr)
+        result = run(program, "left")
+        self.assertEqual((result.returncode, result.stdout), (0, "1 called\n"), result.stderr)
+        self.assertEqual(result.stderr, "MPI_Finalize of rank 0: warning: the program has not completed a receive from rank 0 with tag 3 in "
+                         "MPI_COMM_SELF\n")
+
     def test_time_does_not_go_back(self):
         for threads in ("one", "threads"):
             self.assertEqual(self.ends_well(2, self.made("hands_times_on"), threads), ["0", "0"])

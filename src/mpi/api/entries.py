@@ -19,7 +19,8 @@ WAITING = ("MPI_Send", "MPI_Send_c", "MPI_[RS]send", "MPI_[RS]send_c", "MPI_Recv
 IN_STREAM = ("message", "collective", "probe", "MPIX_Stream_send*", "MPIX_Stream_recv*", "MPIX_Stream_i*")
 
 # Functions that complete requests or free them: no two of them may have one request at the same time (MPI 5.0, 11.6.2).
-COMPLETING = ("MPI_Wait*", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free")
+COMPLETING = ("MPI_Wait*", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free", "MPIX_Continue",
+              "MPIX_Continueall")
 
 OPEN = """// {content} of the chapter `{chapter}`. Made by the build from src/mpi/api.
 {includes}

@@ -4,6 +4,7 @@
 
 #include "mpi/api/bodies.hpp"
 #include "mpi/check/extensions.hpp"
+#include "mpi/extensions/continuations.hpp"
 #include "mpi/extensions/hooks.hpp"
 #include "mpi/extensions/stream_messages.hpp"
 #include "mpi/extensions/streams.hpp"

@@ -9,11 +9,11 @@
 
 namespace weft::mpi::check {
 
-/// Not of a null request, which some functions take.
+/// Not of a null request, which some functions take, nor of one that a continuation completes.
 inline error_class request_handle(MPI_Request handle) noexcept {
   if (find_request(handle) != nullptr) [[likely]]
     return error_class::success;
-  return error_class{fail(MPI_ERR_REQUEST, "it is no request")};
+  return error_class{fail_request(handle)};
 }
 
 inline error_class request_or_null(MPI_Request handle) noexcept {
@@ -30,12 +30,13 @@ inline error_class requests_or_null(const MPI_Request* all, int count) noexcept 
   return error_class::success;
 }
 
+/// Of requests to start, also of ones that a continuation will complete.
 inline error_class requests(const MPI_Request* all, int count) noexcept {
   if (count < 0) return error_class::success;
   if (all == nullptr && count > 0) return error_class{fail(MPI_ERR_ARG, "a null pointer for %d requests", count)};
   for (int index = 0; index < count; ++index) {
-    if (const error_class error = check::request_handle(all[index]); error != error_class::success) [[unlikely]]
-      return error;
+    if (find_any_request(all[index]) == nullptr) [[unlikely]]
+      return error_class{fail_request(all[index])};
   }
   return error_class::success;
 }

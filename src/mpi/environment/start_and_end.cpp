@@ -12,6 +12,7 @@
 #include "mpi/error/error.hpp"
 #include "mpi/error/job_end.hpp"
 #include "mpi/error/program_call.hpp"
+#include "mpi/extensions/continuations.hpp"
 #include "mpi/extensions/hooks.hpp"
 #include "mpi/rank/attributes.hpp"
 #include "mpi/rank/raise.hpp"
@@ -68,6 +69,7 @@ int end_rank(rank_slot& slot) noexcept {
   if (result != MPI_SUCCESS) result = raise_at_end(rank, &rank.self, result);
   // Hooks first: they may wait for requests that are open.
   int error = end_hooks(rank);
+  if (error == MPI_SUCCESS) error = end_continuations(rank);
   if (error == MPI_SUCCESS) error = end_operations(rank);
   if (error != MPI_SUCCESS) {
     drop_exception(result);

@@ -14,6 +14,8 @@ enum class object_kind : std::uint32_t {
   stream_communicator = 0x7363'6f6d,   // its messages name devices, so that no short path is for it
   pending_communicator = 0x7065'6e64,  // MPI_Comm_idup makes it, until its request is complete
   request = 0x7265'7175,
+  continued_request = 0x636f'6e74,     // a request with a continuation, which completes it
+  continuation_request = 0x6372'6571,  // MPIX_Continue_init makes it
   error_handler = 0x6572'7268,
   info = 0x696e'666f,
   operation = 0x6f70'6572,

@@ -8,6 +8,7 @@
 #include "mpi/message/tests.hpp"
 #include "mpi/message/wait_for.hpp"
 #include "mpi/rank/rank_state.hpp"
+#include "weft/detail/fiber_words.hpp"
 #include "weft/detail/report_names.hpp"
 
 namespace weft::mpi {
@@ -57,6 +58,28 @@ int complete(rank_state& rank, MPI_Request& handle, request& req, MPI_Status* st
 
 namespace {
 
+// MPI_Wait and MPI_Test of a continuation request, or of a handle that they refuse.
+[[gnu::cold, gnu::noinline]] int wait_for_continuations(rank_state& rank, MPI_Request* handle,
+                                                        MPI_Status* status) noexcept {
+  request* const req = find_request(*handle);
+  if (req == nullptr) return fail_request(*handle);
+  if (!req->is_done()) {
+    if (weft::detail::is_in_callback()) return fail_in_callback();
+    req->owned->wait(rank, *req);
+  }
+  return complete(rank, *handle, *req, status);
+}
+[[gnu::cold, gnu::noinline]] int test_continuations(rank_state& rank, MPI_Request* handle, int* flag,
+                                                    MPI_Status* status) noexcept {
+  request* const req = find_request(*handle);
+  if (req == nullptr) return fail_request(*handle);
+  const bool has_moved = !req->is_done() && req->owned->advance(rank, *req);
+  const bool is_done = req->is_done();
+  *flag = is_done ? 1 : 0;
+  end_test(rank, is_done, has_moved);
+  return is_done ? complete(rank, *handle, *req, status) : MPI_SUCCESS;
+}
+
 // Whether a signal wakes the thread that waits for the request.
 bool has_ended(const void* req) noexcept { return static_cast<const request*>(req)->is_done(); }
 
@@ -71,8 +94,8 @@ void wait_longer(rank_state& rank, request& req, const char* function, bool has_
 
 int wait(rank_state& rank, MPI_Request* handle, MPI_Status* status) noexcept {
   if (*handle == MPI_REQUEST_NULL) return complete_null(status);
-  request* const req = find_request(*handle);
-  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  request* const req = find_operation_request(*handle);
+  if (req == nullptr) return wait_for_continuations(rank, handle, status);
   return guarded([&] {
     wait_for(rank, *req, "MPI_Wait", true);
     return try_complete(rank, *handle, *req, status) ? MPI_SUCCESS : complete(rank, *handle, *req, status);
@@ -85,8 +108,8 @@ int test(rank_state& rank, MPI_Request* handle, int* flag, MPI_Status* status) n
     end_tests();
     return complete_null(status);
   }
-  request* const req = find_request(*handle);
-  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  request* const req = find_operation_request(*handle);
+  if (req == nullptr) return test_continuations(rank, handle, flag, status);
   const bool has_moved = !req->is_done() && device_of(rank, *req).progress();
   const bool is_done = req->is_done();
   *flag = is_done ? 1 : 0;

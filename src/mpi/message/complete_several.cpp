@@ -140,10 +140,23 @@ std::optional<int> first_done(const MPI_Request* all, int count, bool& has_activ
   return {};
 }
 
+// Tests the continuation requests among several requests. Returns whether anything has moved.
+bool advance_continuations(rank_state& rank, std::span<const MPI_Request> all) noexcept {
+  if (!rank.requests.continuations().is_used()) return false;
+  bool has_moved = false;
+  for (const MPI_Request each : all) {
+    request* const req = find_active(each);
+    if (req != nullptr && req->kind == object_kind::continuation_request && !req->is_done())
+      has_moved |= req->owned->advance(rank, *req);
+  }
+  return has_moved;
+}
+
 bool progress_on_open(rank_state& rank, std::span<const MPI_Request> all) noexcept {
   device_set devices;
   add_devices(rank, all, devices);
-  return progress_on(devices.devices());
+  const bool has_moved = progress_on(devices.devices());
+  return advance_continuations(rank, all) || has_moved;
 }
 
 // Tests for a first request that is done, and makes progress if need be.
@@ -185,6 +198,7 @@ std::optional<int> wait_first_done(rank_state& rank, const MPI_Request* all, int
   if (has_waited) found = first_done(all, count, has_active);
   if (found) return found;
   wait_on(rank, {function, nullptr, nullptr, {&wait_for_any::may_end, &mine}}, devices.devices(), [&] {
+    static_cast<void>(advance_continuations(rank, mine.all));
     found = first_done(all, count, has_active);
     return found.has_value();
   });

@@ -84,7 +84,10 @@ class generalized final : public request_part {
 request* find_generalized(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<request*>(handle);
-  if (found->kind != object_kind::request && found->kind != object_kind::freed) return nullptr;
+  // relaxed: another thread may attach a continuation.
+  const object_kind kind = std::atomic_ref{found->kind}.load(std::memory_order_relaxed);
+  if (kind != object_kind::request && kind != object_kind::continued_request && kind != object_kind::freed)
+    return nullptr;
   return dynamic_cast<generalized*>(found->owned) != nullptr ? found : nullptr;
 }
 

@@ -25,7 +25,12 @@ int cancel_receive(const request& req) noexcept {
 int start(rank_state& rank, request& req) {
   if (!req.is_persistent) return fail(MPI_ERR_REQUEST, "the request is not persistent");
   if (req.is_active) return fail(MPI_ERR_REQUEST, "the request is active");
+  void* attached = nullptr;
+  if (req.kind == object_kind::continued_request) [[unlikely]]
+    attached = req.waiter.continuation();
   req.activate();
+  if (attached != nullptr) [[unlikely]]
+    req.waiter.reset(waiter_slot::attached_word(attached));
   const int error = guarded([&] { return req.owned->start(rank, req); });
   if (error == MPI_SUCCESS) return MPI_SUCCESS;
   if (error == MPI_ERR_PROC_ABORTED) {
@@ -33,7 +38,9 @@ int start(rank_state& rank, request& req) {
     return MPI_SUCCESS;
   }
   req.is_active = false;
+  req.waiter.reset(weft::detail::never_awaited);  // a continuation waits for a start that succeeds
   req.finish(outcome{});
+  if (attached != nullptr) req.waiter.reset(waiter_slot::attached_word(attached));
   return req.owner != nullptr ? fail_in(*req.owner, error) : error;
 }
 
@@ -50,8 +57,11 @@ int end_freed(rank_state& rank, request& req) noexcept {
 
 int free_request(rank_state& rank, MPI_Request* handle) noexcept {
   request* const req = find_request(*handle);
-  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  if (req == nullptr) return fail_request(*handle);
   return guarded([&] {
+    if (req->kind == object_kind::continuation_request) [[unlikely]] {
+      if (const int refused = req->owned->refuse_free(); refused != MPI_SUCCESS) return refused;
+    }
     const int error = end_freed(rank, *req);
     rank.requests.release_when_done(*req);
     *handle = MPI_REQUEST_NULL;
@@ -67,27 +77,27 @@ int is_complete(MPI_Request handle) {
   const request* const req = find_request(handle);
   if (req != nullptr) [[likely]]
     return req->is_done() ? 1 : 0;
-  raise(*here, nullptr, fail(MPI_ERR_REQUEST, "it is no request"), "MPIX_Request_is_complete");
+  raise(*here, nullptr, fail_request(handle), "MPIX_Request_is_complete");
   return 1;  // a loop that waits for it ends
 }
 
 int cancel_request(rank_state& rank, MPI_Request* handle) noexcept {
-  request* const req = find_request(*handle);
+  request* const req = find_any_request(*handle);
   if (req == nullptr || !req->is_active) return fail(MPI_ERR_REQUEST, "it is no active request");
   if (req->operation == request_operation::receive) return cancel_receive(*req);
   return req->owned != nullptr ? req->owned->cancel(rank, *req) : MPI_SUCCESS;
 }
 
 int start_request(rank_state& rank, MPI_Request* handle) noexcept {
-  request* const req = find_request(*handle);
-  if (req == nullptr) return fail(MPI_ERR_REQUEST, "it is no request");
+  request* const req = find_any_request(*handle);
+  if (req == nullptr) return fail_request(*handle);
   return guarded([&] { return start(rank, *req); });
 }
 
 int start_requests(rank_state& rank, int count, MPI_Request* all) noexcept {
   return guarded([&] {
     for (int index = 0; index < count; ++index) {
-      const int error = start(rank, *find_request(all[index]));
+      const int error = start(rank, *find_any_request(all[index]));
       if (error != MPI_SUCCESS) return error;
     }
     return MPI_SUCCESS;

@@ -4,6 +4,7 @@
 #include "mpi/error/error.hpp"
 #include "mpi/error/error_classes.hpp"
 #include "mpi/objects/communicator.hpp"
+#include "mpi/objects/continuation.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -40,10 +41,25 @@ void request::end_awaited() noexcept {
     return self.ended(self);
   }
   const bool has_failed = result.error != MPI_SUCCESS;
-  request_waiter* const found = waiter.end();
-  // [request.finish_awaited] release -> [request.done]: the result. A thread that polls may release the request now.
+  const std::uintptr_t found = waiter.end();
+  // [request.finish_awaited] release -> [request.done]: the result. A thread that polls may release the request now,
+  // unless a continuation is attached.
   done.store(true, std::memory_order_release);
-  if (found != nullptr) found->note(has_failed);
+  if (request_waiter* const waiting = waiter_slot::waiter_in(found)) waiting->note(has_failed);
+  if (void* const attached = waiter_slot::continuation_in(found))
+    end_request(*static_cast<continuation*>(attached), *this);
+}
+
+request* find_continuation_request(request& found) noexcept {
+  if (found.kind != object_kind::continuation_request) return nullptr;
+  found.owned->look(found);
+  return &found;
+}
+
+int fail_request(MPI_Request handle) noexcept {
+  const bool is_attached =
+      !is_predefined(handle) && reinterpret_cast<const request*>(handle)->kind == object_kind::continued_request;
+  return fail(MPI_ERR_REQUEST, is_attached ? "a continuation is attached to the request" : "it is no request");
 }
 
 weft::completion::answer request_signals::signal(weft::completion_record&& record) noexcept {

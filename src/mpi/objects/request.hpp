@@ -49,6 +49,13 @@ class request_part {
   virtual void describe(outcome& /*result*/) noexcept {}
   /// MPI_Waitall calls this before it waits for the request. It may wait, too.
   virtual void wait(rank_state& /*rank*/, request& /*self*/) noexcept {}
+  /// The part of a continuation request, which ends not by itself: sets whether it is done now. **Threads**: any.
+  virtual void look(request& /*self*/) noexcept {}
+  /// A test of such a request, which is not done: makes progress, and runs its continuations. Returns whether anything
+  /// has moved.
+  virtual bool advance(rank_state& /*rank*/, request& /*self*/) noexcept { return false; }
+  /// MPI_Request_free: an error class refuses it.
+  virtual int refuse_free() noexcept { return MPI_SUCCESS; }
   /// MPI_Cancel, of a request that need not be done. Returns an error class.
   virtual int cancel(rank_state& /*rank*/, request& /*self*/) noexcept { return MPI_SUCCESS; }
 };
@@ -94,10 +101,10 @@ struct request {
   void finish(const outcome& final_result) noexcept;
   /// Ends an operation whose result is set.
   void end() noexcept;
-  /// The rest of `end`, where a fiber may wait, or a function follows.
+  /// The rest of `end`, where a fiber may wait, a continuation may be attached, or a function follows.
   void end_awaited() noexcept;
   [[nodiscard]] bool is_done() const noexcept {
-    // [request.done] acquire <- [request.finish], [request.finish_awaited]: the result.
+    // [request.done] acquire <- [request.finish], [request.finish_awaited], [request.look]: the result.
     return done.load(std::memory_order_acquire);
   }
   /// The owner of a send, a receive or a collective.
@@ -171,11 +178,27 @@ class request_signals final : public weft::completion {
 int fail_of(const request& req, const outcome& result) noexcept;
 
 [[nodiscard]] inline MPI_Request handle_of(request& req) noexcept { return reinterpret_cast<MPI_Request>(&req); }
-/// The request of a handle; null if it is none.
-[[nodiscard]] inline request* find_request(MPI_Request handle) noexcept {
+/// A continuation request, which knows then whether it is done; null: the object is none.
+[[nodiscard, gnu::cold]] request* find_continuation_request(request& found) noexcept;
+/// The request of a handle, unless it is a continuation request; null if it is none, or if a continuation completes it.
+[[nodiscard]] inline request* find_operation_request(MPI_Request handle) noexcept {
   if (is_predefined(handle)) return nullptr;
   auto* const found = reinterpret_cast<request*>(handle);
   return found->kind == object_kind::request ? found : nullptr;
 }
+/// The request of a handle, or the continuation request; null likewise.
+[[nodiscard]] inline request* find_request(MPI_Request handle) noexcept {
+  if (is_predefined(handle)) return nullptr;
+  auto* const found = reinterpret_cast<request*>(handle);
+  return found->kind == object_kind::request ? found : find_continuation_request(*found);
+}
+/// The request of a handle, also one that a continuation completes.
+[[nodiscard]] inline request* find_any_request(MPI_Request handle) noexcept {
+  if (is_predefined(handle)) return nullptr;
+  auto* const found = reinterpret_cast<request*>(handle);
+  return found->kind == object_kind::continued_request ? found : find_request(handle);
+}
+/// The failure of a call with a handle that `find_request` refuses.
+[[gnu::cold]] int fail_request(MPI_Request handle) noexcept;
 
 }  // namespace weft::mpi

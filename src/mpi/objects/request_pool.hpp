@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "mpi/objects/continuation_pool.hpp"
 #include "mpi/objects/number_stack.hpp"
 #include "mpi/objects/request.hpp"
 #include "mpi/objects/request_cache.hpp"
@@ -60,6 +61,8 @@ class request_pool {
     if (!own.try_put(unused)) [[unlikely]]
       lend_and_put(unused);
   }
+  /// Continuations that are not in use.
+  [[nodiscard]] continuation_pool& continuations() noexcept { return continuations_; }
   /// The request of all sends that were complete when they had been posted. It stays as it is.
   [[nodiscard]] request& sent() noexcept { return sent_; }
 
@@ -75,6 +78,14 @@ class request_pool {
   std::size_t release_done() noexcept;
 
   // The functions below are called when a rank ends, and the program calls nothing else:
+
+  /// Calls `visit(request)` for each that was ever made.
+  template <class Visit>
+  void each_made(const Visit& visit) noexcept {
+    // [own] see above.
+    const std::uint32_t end = made_.load(std::memory_order_relaxed);
+    for (std::uint32_t number = 0; number < end; ++number) visit(find(number));
+  }
 
   /// Calls `visit(request)` for each that is under way, and frees it. **Errors**: those of `visit`.
   template <class Visit>
@@ -133,6 +144,7 @@ class request_pool {
   std::mutex stray_mutex_;
   request_cache stray_;  // guarded by `stray_mutex_`: of threads without a slot
   std::array<request_cache, request_caches> caches_{};
+  continuation_pool continuations_;
 };
 
 }  // namespace weft::mpi

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fiber waits for requests: each has a slot for the one fiber that waits for it, and its end wakes that fiber
-// alone.
+// What the end of a request does beside its result: each request has a slot for the one fiber that waits for it, which
+// its end wakes, or for the continuation that is attached to it, which its end counts down.
 //
-// Cost: nothing for requests that no fiber can wait for. Else one exchange at the end of a request, one at the
-// beginning of the wait; a wake-up switches to the fiber. No list is searched, however many fibers wait.
+// Cost: nothing for requests of programs without fibers and continuations. Else one exchange at the end of a request,
+// one at the beginning of the wait or at the attachment; a wake-up switches to the fiber. No list is searched, however
+// many fibers or continuations wait.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,15 @@
 
 namespace weft::mpi {
 
-/// A request's slot for the fiber that waits for it. **Threads**: one ends it, one enters and leaves. Progress:
-/// wait-free. Linearization: its changes of `waiter_`. Model test: tests/model/request_waiter_test.cpp.
+/// A request's slot for the fiber that waits for it, or the continuation that is attached to it. **Threads**: one ends
+/// it, one enters and leaves, or attaches and detaches. Progress: wait-free. Linearization: its changes of `waiter_`.
+/// Model tests: tests/model/request_waiter_test.cpp, tests/model/continuation_test.cpp.
 template <class Waiter, class Atomics = weft::detail::std_atomics>
 class basic_waiter_slot {
  public:
-  /// Its states, beside `never_awaited` and the address of a waiter.
-  static constexpr std::uintptr_t vacant = 0, ended = 1, followed = 3;
+  /// Its states, beside `never_awaited`, the address of a waiter, and that of a continuation with the bit `attached`.
+  static constexpr std::uintptr_t vacant = 0, ended = 1, followed = 3, attached = 2;
+  static_assert(alignof(Waiter) > followed && weft::detail::never_awaited == attached);
 
   /// `fresh`: `vacant`, or `never_awaited`.
   explicit basic_waiter_slot(std::uintptr_t fresh) noexcept : waiter_{fresh} {}
@@ -48,11 +51,42 @@ class basic_waiter_slot {
   }
   /// Whether the request ends or has ended.
   [[nodiscard]] bool has_ended() const noexcept { return has(ended); }
-  /// Returns the waiter, or null. The request may be gone before the waiter's `note`.
-  [[nodiscard]] Waiter* end() noexcept {
-    // [waiter.end] acquire <- [waiter.enter]: the waiter.
-    const std::uintptr_t found = waiter_.exchange(ended, std::memory_order_acquire);
-    return found == vacant ? nullptr : reinterpret_cast<Waiter*>(found);
+
+  /// Attaches a continuation, whose address is a multiple of 4, in place of `seen`: `vacant`; or `never_awaited`, where
+  /// the end of the request may overlook it, so that another thread has to look for the end, too. False: the request
+  /// ends or has ended, or its slot has something else.
+  [[nodiscard]] bool try_attach(const void* continuation, std::uintptr_t seen) noexcept {
+    // [waiter.attach] release -> [waiter.end]: the continuation.
+    return waiter_.compare_exchange_strong(seen, attached_word(continuation), std::memory_order_release,
+                                           std::memory_order_relaxed);
+  }
+  /// Leaves `never_awaited`, which is right also where the end may have overlooked the continuation. False: the end of
+  /// the request has taken the continuation, or another thread has that saw the end.
+  [[nodiscard]] bool try_detach(const void* continuation) noexcept {
+    std::uintptr_t seen = attached_word(continuation);
+    // relaxed: it carries nothing. The thread that has taken the continuation is the one that uses it.
+    return waiter_.compare_exchange_strong(seen, weft::detail::never_awaited, std::memory_order_relaxed,
+                                           std::memory_order_relaxed);
+  }
+  /// The continuation that is attached, or null.
+  [[nodiscard]] void* continuation() const noexcept {
+    return continuation_in(waiter_.load(std::memory_order_relaxed));  // [own] by the thread that attaches and detaches
+  }
+
+  /// Returns what it had in it, for the functions below. The request may be gone before the waiter's `note`.
+  [[nodiscard]] std::uintptr_t end() noexcept {
+    // [waiter.end] acquire <- [waiter.enter], [waiter.attach]: the waiter, or the continuation.
+    return waiter_.exchange(ended, std::memory_order_acquire);
+  }
+  [[nodiscard]] static Waiter* waiter_in(std::uintptr_t found) noexcept {
+    return found > followed && (found & attached) == 0 ? reinterpret_cast<Waiter*>(found) : nullptr;
+  }
+  [[nodiscard]] static void* continuation_in(std::uintptr_t found) noexcept {
+    return found > followed && (found & attached) != 0 ? reinterpret_cast<void*>(found - attached) : nullptr;
+  }
+  /// What has to be in the slot where a continuation is attached before the operation begins.
+  [[nodiscard]] static std::uintptr_t attached_word(const void* continuation) noexcept {
+    return reinterpret_cast<std::uintptr_t>(continuation) | attached;
   }
 
  private:

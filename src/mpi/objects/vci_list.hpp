@@ -32,6 +32,11 @@ class vci_list {
   /// messages arrive at another device: slowly, but rightly.
   [[nodiscard]] vci& find(std::uint32_t context, std::optional<std::uint32_t> wanted) noexcept;
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(all_.size()); }
+  /// Calls `visit(vci)` for each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    for (const auto& one : all_) visit(*one);
+  }
   /// Their devices, in their order.
   [[nodiscard]] std::span<weft::device* const> devices() const noexcept { return devices_; }
   static constexpr std::uint32_t count_max = 64;  // `WEFT_DEVICES_MAX` is at most that
