@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes Figures 1 and 2 of yan2025-mpi-extensions: the message rate of many threads through an active-message layer over MPI.
+"""Makes Figures 1 to 3 of yan2025-mpi-extensions: the message rate of many threads through an active-message layer over MPI.
 
 `scripts/figures --paper mx` calls it: each library and form in alternating rounds of mpi-amlayer (docs/mpi-amlayer.md), and Weft's own
 active messages by weft-perf. Writes mx.json (a line for each side and number of threads, and one for each figure with the paper's
@@ -18,7 +18,9 @@ from html import escape
 from typing import NamedTuple
 
 CLAIMS = {1: "The paper: with 32 threads the best form with many VCIs is 10 x (Expanse) and 8 x (Delta) the best standard MPI.",
-          2: "The paper: without global progress the rate with a VCI for each thread is 4.5 x (Expanse) and 1.4 x (Delta) that with it."}
+          2: "The paper: without global progress the rate with a VCI for each thread is 4.5 x (Expanse) and 1.4 x (Delta) that with it.",
+          3: "The paper: with 64 threads continuations without a continuation request have a rate of 1.64 x (Expanse) and 1.27 x (Delta) those "
+             "with one for each VCI; beside polling of requests there is no difference."}
 THREADS = (1, 2, 4, 8, 16)
 SECONDS_MAX = 300  # a run; one that takes longer is left out
 PROBED = 200       # messages of the run that says how many a measured one takes
@@ -33,6 +35,7 @@ class Side(NamedTuple):
     library: str
     form: str
     variables: tuple = ()  # pairs of name and value
+    completion: str = "poll"
 
 
 def sides():
@@ -42,7 +45,9 @@ def sides():
     out = [Side("Weft, one communicator", (1,), "Weft", "one"),
            Side("Weft, by tag in one communicator", (1,), "Weft", "tag"),
            Side("Weft, a VCI each", (2,), "Weft", "vci", weft),
-           Side("Weft, a VCI each, no global progress", (1, 2), "Weft", "vci", weft + alone),
+           Side("Weft, a VCI each, no global progress", (1, 2, 3), "Weft", "vci", weft + alone),
+           Side("Weft, continuations, no request", (3,), "Weft", "vci", weft + alone, "continue"),
+           Side("Weft, continuations, a request each", (3,), "Weft", "vci", weft + alone, "continue-request"),
            Side("MPICH, one communicator", (1,), "MPICH", "one"), Side("MPICH, a communicator each", (1,), "MPICH", "vci"),
            Side("MPICH, a VCI each", (2,), "MPICH", "vci", mpich),
            Side("MPICH, a VCI each, no global progress", (1, 2), "MPICH", "vci", mpich + mpich_alone)]
@@ -102,6 +107,8 @@ class Runner:
             return threads * 1e9 / found["weft"]["median"], "Weft"
         variables = {name: value.format(threads=threads) for name, value in side.variables}
         command = [*self.launchers[side.library], "--form", side.form, "--threads", threads, "--json"]
+        if side.completion != "poll":
+            command += ["--completion", side.completion]
         if "MPIR_CVAR_CH4_NUM_VCIS" in variables:
             command += ["--vcis", threads]
         if (side, threads) not in self.messages:
@@ -138,7 +145,7 @@ def lines_of(rates, versions, about):
     for (side, threads), values in rates.items():
         low, middle, high = (statistics.quantiles(values, n=4) if len(values) > 1 else values * 3)
         out.append({"paper": "mx", "figures": list(side.figures), "side": side.name, "library": versions[side.library],
-                    "form": side.form, "settings": dict(side.variables), "traffic": "ping-pong", "bytes": 8, "threads": threads,
+                    "form": side.form, "completion": side.completion, "settings": dict(side.variables), "traffic": "ping-pong", "bytes": 8, "threads": threads,
                     "rounds": len(values), "median": middle, "q1": low, "q3": high, "least": min(values), "unit": "messages/s",
                     **about})
     return out
@@ -157,7 +164,8 @@ def best_of(lines, threads, is_wanted):
 def seen(figure, lines):
     """One sentence on what the lines show with the most threads that Weft was measured with."""
     is_own = lambda name: name.startswith("Weft's own")
-    every = [line["threads"] for line in lines if line["side"].startswith("Weft,") and figure in line["figures"]]
+    lines = [line for line in lines if figure in line["figures"]]
+    every = [line["threads"] for line in lines if line["side"].startswith("Weft,")]
     if not every:
         return "Seen here: nothing, as Weft's MPI was not measured."
     threads = max(every)
@@ -177,10 +185,15 @@ def seen(figure, lines):
         add("one communicator by tag is {ratio} x one without the hint", rate_of(lines, "Weft, by tag in one communicator", threads), one)
         add(f"the fastest form ({best_name}) is {{ratio}} x the fastest other ({name})", best, other)
         add("it is {ratio} x Weft's own active messages", best, own)
-    else:
+    elif figure == 2:
         for library in ("Weft", "MPICH"):
             add(f"{library} without global progress is {{ratio}} x {library} with it",
                 rate_of(lines, f"{library}, a VCI each, no global progress", threads), rate_of(lines, f"{library}, a VCI each", threads))
+    else:
+        without = rate_of(lines, "Weft, continuations, no request", threads)
+        add("continuations without a request are {ratio} x those with one", without,
+            rate_of(lines, "Weft, continuations, a request each", threads))
+        add("they are {ratio} x polling", without, rate_of(lines, "Weft, a VCI each, no global progress", threads))
     return f"Seen here, with {threads} threads: {', '.join(parts) or 'nothing to compare'}."
 
 
@@ -232,10 +245,10 @@ def panel(top, figure, lines):
 
 
 def picture(lines):
-    height = 2 * HEIGHT
+    height = len(CLAIMS) * HEIGHT
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif">',
                       f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-                      *panel(0, 1, lines), *panel(HEIGHT, 2, lines), "</svg>", ""])
+                      *(words for row, figure in enumerate(CLAIMS) for words in panel(row * HEIGHT, figure, lines)), "</svg>", ""])
 
 
 def installed(texts):

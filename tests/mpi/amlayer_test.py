@@ -33,16 +33,17 @@ class Layer(unittest.TestCase):
         self.assertEqual(result.returncode, 0, (command, result.stdout, result.stderr))
         return [json.loads(line) for line in result.stdout.splitlines()]
 
-    def check_forms(self, launcher, program, **environment):
+    def check_forms(self, launcher, program, completion="poll", **environment):
         for form in ("one", "vci", "tag"):
             for traffic in ("ping-pong", "flood"):
                 with self.subTest(form=form, traffic=traffic):
-                    lines = self.lines(*launcher, program, "--form", form, "--traffic", traffic, "--threads", "1,4", "--bytes",
-                                       "8,1024,1025,65536", *FEW, **environment)
+                    lines = self.lines(*launcher, program, "--form", form, "--completion", completion, "--traffic", traffic, "--threads",
+                                       "1,4", "--bytes", "8,1024,1025,65536", *FEW, **environment)
                     self.assertEqual([(line["threads"], line["bytes"]) for line in lines],
                                      [(threads, size) for threads in (1, 4) for size in (8, 1024, 1025, 65536)])
                     for line in lines:
-                        self.assertEqual((line["form"], line["traffic"], line["wrong"], line["verdict"]), (form, traffic, 0, "right"))
+                        self.assertEqual((line["form"], line["completion"], line["traffic"], line["wrong"], line["verdict"]),
+                                         (form, completion, traffic, 0, "right"))
                         self.assertGreater(line["messages_per_second"], 0)
                         self.assertEqual("message_ns" in line, traffic == "ping-pong")
                     yield lines
@@ -51,6 +52,18 @@ class Layer(unittest.TestCase):
         for lines in self.check_forms([LAUNCHER, "-n", 2], PROGRAM):
             if lines[0]["form"] == "tag":
                 self.assertTrue(all(line["by_tag"] for line in lines))
+
+    def test_each_message_is_received_once_by_continuations(self):
+        for completion in ("continue", "continue-request"):
+            for _ in self.check_forms([LAUNCHER, "-n", 2], PROGRAM, completion):
+                pass
+
+    def test_continuations_on_vcis_of_their_own(self):
+        for completion in ("continue", "continue-request"):
+            for progress in ("1", "0"):
+                lines = self.lines(LAUNCHER, "-n", 2, PROGRAM, "--form", "vci", "--completion", completion, "--threads", 4, "--bytes",
+                                   "8,4096", *FEW, WEFT_MPI_VCIS="4", WEFT_MPI_GLOBAL_PROGRESS=progress)
+                self.assertEqual([(line["vcis"], line["verdict"]) for line in lines], [(4, "right")] * 2)
 
     def test_vcis_with_and_without_global_progress(self):
         for progress in ("1", "0"):
@@ -91,10 +104,10 @@ class Layer(unittest.TestCase):
     def test_help_and_mistakes(self):
         result = run(PROGRAM, "--help")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        for word in ("--form", "--traffic", "--threads", "--bytes", "--vcis", "WEFT_MPI_GLOBAL_PROGRESS"):
+        for word in ("--form", "--completion", "--traffic", "--threads", "--bytes", "--vcis", "WEFT_MPI_GLOBAL_PROGRESS"):
             self.assertIn(word, result.stdout)
         self.assertRegex(run(PROGRAM, "--version").stdout, r"^mpi-amlayer with Weft \d")
-        for words, why in ((("--form", "two"), "--form"), (("--threads", "65"), "'65' is not from 1 to 64"),
+        for words, why in ((("--form", "two"), "--form"), (("--completion", "two"), "--completion"), (("--threads", "65"), "'65' is not from 1 to 64"),
                            (("--threads", "0"), "'0' is not from 1 to 64"), (("--bytes", "7"), "'7' is not from 8 to 65536"),
                            (("--bytes", "8,x"), "'x' is no whole number"), (("more",), "more"),
                            ((), "mpi-amlayer: there are 1 ranks: start an even number of them")):

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "continuations.hpp"
+
 namespace mpi_amlayer {
 
 namespace {
@@ -74,12 +76,21 @@ bool outgoing_message::advance(device& device) noexcept {
   return false;
 }
 
-device::device(MPI_Comm comm, int header_tag, bool is_any_source, message_target& target)
-    : comm_{comm}, header_tag_{header_tag}, is_any_source_{is_any_source}, target_{target} {
+device::device(MPI_Comm comm, int header_tag, bool is_any_source, completion_kind completion, message_target& target)
+    : comm_{comm},
+      header_tag_{header_tag},
+      is_any_source_{is_any_source},
+      completion_{completion},
+      target_{target},
+      home_{completion == completion_kind::continue_request ? make_home() : MPI_REQUEST_NULL} {
   post_receive();
 }
 
 device::~device() {
+  if (home_ != MPI_REQUEST_NULL) {
+    MPI_Wait(&home_, MPI_STATUS_IGNORE);
+    MPI_Request_free(&home_);
+  }
   MPI_Cancel(&receive_);
   MPI_Wait(&receive_, MPI_STATUS_IGNORE);
 }
@@ -102,13 +113,38 @@ void device::send(outgoing_message& message, header sent, int peer) noexcept {
 }
 
 void device::follow(operation& posted, request_pool& pool) noexcept {
+  if (completion_ != completion_kind::poll) return leave_to_continuation(posted);
   do {
     if (!is_complete(posted.request_)) return pool.add(posted);
   } while (posted.advance(*this));
 }
 
+void device::leave_to_continuation(operation& posted) noexcept {
+  posted.device_ = this;
+  const auto advance = [](int /*error*/, void* data) {
+    auto& complete = *static_cast<operation*>(data);
+    device& mine = *complete.device_;
+    if (complete.advance(mine)) mine.leave_to_continuation(complete);
+    return MPI_SUCCESS;
+  };
+  continue_after(posted.request_, advance, &posted, home_);
+}
+
 bool device::background_work() noexcept {
-  bool has_moved = poll_headers();
+  const bool has_moved = poll_headers();
+  if (completion_ == completion_kind::poll) return poll_pools() || has_moved;
+  if (home_ != MPI_REQUEST_NULL) test_home();
+  return has_moved;
+}
+
+// When all continuations have run it is inactive, and further ones run only after a start.
+void device::test_home() noexcept {
+  const std::unique_lock locked{home_mutex_, std::try_to_lock};
+  if (locked.owns_lock() && is_complete(home_)) MPI_Start(&home_);
+}
+
+bool device::poll_pools() noexcept {
+  bool has_moved = false;
   for (request_pool* const pool : {&receives_, &sends_}) {
     operation* const complete = pool->poll();
     if (complete == nullptr) continue;

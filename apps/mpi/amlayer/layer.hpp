@@ -4,7 +4,7 @@
 // A message is a header, with a short payload in it; a long payload follows as a message of its own, under a tag that
 // no other message in flight has. Each message has at most one request at a time. A device has a receive for headers
 // from any source, which is always posted, and two pools of requests. `background_work`, which any thread may call,
-// tests them.
+// tests them. With continuations, callbacks take the place of the pools (3.2 and 3.3).
 #pragma once
 
 #include <mpi.h>
@@ -23,6 +23,13 @@ namespace mpi_amlayer {
 
 /// Payloads of up to so many bytes are sent with their header.
 inline constexpr std::size_t short_payload_max = 1024;
+
+/// How the layer learns that requests are complete, but for the receive of headers, which is tested.
+enum class completion_kind : std::uint8_t {
+  poll,              ///< it tests those in its pools
+  continuation,      ///< continuations follow them
+  continue_request,  ///< continuations that are registered in a continuation request of the device
+};
 
 struct header {
   std::uint64_t number;
@@ -53,6 +60,7 @@ class operation {
   /// Posts the next request when one is complete. False: there is none, and the object may have gone.
   virtual bool advance(device& device) noexcept = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;
+  device* device_ = nullptr;  // the device of the last post
 };
 
 /// An active message to be sent, one at a time. `payload` is written by the thread that owns it, while it is free.
@@ -92,7 +100,7 @@ class request_pool {
 class device {
  public:
   /// Headers have this tag. `is_any_source`: also payloads are received from any source. **Threads**: the main one.
-  device(MPI_Comm comm, int header_tag, bool is_any_source, message_target& target);
+  device(MPI_Comm comm, int header_tag, bool is_any_source, completion_kind completion, message_target& target);
   /// Cancels the receive for headers; all messages have been sent and received.
   ~device();
   device(const device&) = delete;
@@ -101,7 +109,8 @@ class device {
   /// Sends a message, which has a payload of `sent.bytes`, to the same device of another rank. `message` is free again
   /// once it is sent. **Threads**: any.
   void send(outgoing_message& message, header sent, int peer) noexcept;
-  /// Tests the receive, and requests of both pools. Returns whether any of them was complete. **Threads**: any.
+  /// Tests the receive, and requests of both pools or the continuation request. Returns whether any of them was
+  /// complete. **Threads**: any.
   bool background_work() noexcept;
 
  private:
@@ -114,13 +123,18 @@ class device {
 
   void post_receive() noexcept;
   bool poll_headers() noexcept;
-  // Tests the request of an operation that is posted, then that of the next one; adds one that is not complete.
+  // Tests the request of an operation that is posted, then that of the next one; adds one that is not complete. Or
+  // leaves that to a continuation.
   void follow(operation& posted, request_pool& pool) noexcept;
+  void leave_to_continuation(operation& posted) noexcept;
+  bool poll_pools() noexcept;
+  void test_home() noexcept;
   void receive_payload(const header& head, int source);
 
   MPI_Comm comm_;
   int header_tag_;
   bool is_any_source_;
+  completion_kind completion_;
   message_target& target_;
   std::mutex receive_mutex_;  // guards the receive and its buffer
   MPI_Request receive_ = MPI_REQUEST_NULL;
@@ -129,6 +143,8 @@ class device {
   request_pool receives_;
   std::mutex unused_mutex_;
   std::vector<std::unique_ptr<incoming_payload>> unused_;
+  std::mutex home_mutex_;                // guards the test of the continuation request
+  MPI_Request home_ = MPI_REQUEST_NULL;  // null: there is none
 };
 
 }  // namespace mpi_amlayer

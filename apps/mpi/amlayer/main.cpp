@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "continuations.hpp"
 #include "mpi/report/report.hpp"
 #include "options.hpp"
 #include "traffic.hpp"
@@ -23,6 +24,8 @@ using mpi_report::quoted;
 // Why these options do not suit this job; empty: they do.
 std::string find_mistake(const traffic_options& options, int ranks) {
   if (ranks % 2 != 0) return "there are " + std::to_string(ranks) + " ranks: start an even number of them";
+  if (options.completion != mpi_amlayer::completion_kind::poll && !mpi_amlayer::has_continuations)
+    return std::string{"--completion "} + name_of(options.completion) + ": this MPI library has no continuations";
   void* bound = nullptr;
   int is_there = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &is_there);
@@ -38,16 +41,19 @@ void print(const command_line& line, const traffic_options& options, const traff
   const double rate = each_lane * options.threads * (ranks / 2) / found.seconds;
   const double message_ns = found.seconds / each_lane * 1e9;
   const char* const form = name_of(options.form);
+  const char* const completion = name_of(options.completion);
   const char* const traffic = name_of(options.traffic);
   if (!line.json) {
-    std::printf("%-5s %-10s %7d %7u %12.0f %14.3f  %s\n", form, traffic, options.threads, options.bytes, message_ns,
-                rate * 1e-6, found.wrong == 0 ? "right" : "WRONG");
+    std::printf("%-5s %-16s %-10s %7d %7u %12.0f %14.3f  %s\n", form, completion, traffic, options.threads,
+                options.bytes, message_ns, rate * 1e-6, found.wrong == 0 ? "right" : "WRONG");
     return;
   }
   std::printf(
-      "{\"program\": \"mpi-amlayer\", \"library\": %s, \"form\": \"%s\", \"traffic\": \"%s\", \"ranks\": %d, "
+      "{\"program\": \"mpi-amlayer\", \"library\": %s, \"form\": \"%s\", \"completion\": \"%s\", \"traffic\": \"%s\", "
+      "\"ranks\": %d, "
       "\"threads\": %d, \"bytes\": %u, \"messages\": %u, ",
-      quoted(library_version()).c_str(), form, traffic, ranks, options.threads, options.bytes, options.messages);
+      quoted(library_version()).c_str(), form, completion, traffic, ranks, options.threads, options.bytes,
+      options.messages);
   if (!is_ping_pong) std::printf("\"window\": %u, ", options.window);
   if (options.form == mpi_amlayer::layer_form::tag) std::printf("\"by_tag\": %s, ", found.is_by_tag ? "true" : "false");
   if (options.form == mpi_amlayer::layer_form::vci) std::printf("\"vcis\": %d, ", found.vcis);
@@ -61,6 +67,7 @@ std::vector<traffic_options> all_points(const command_line& line) {
   for (const int threads : line.threads) {
     for (const std::uint32_t bytes : line.bytes) {
       out.push_back({.form = line.form,
+                     .completion = line.completion,
                      .traffic = line.traffic,
                      .threads = threads,
                      .bytes = bytes,
@@ -81,7 +88,8 @@ int run_all(const command_line& line, int rank, int ranks) {
     if (rank == 0) std::fprintf(stderr, "mpi-amlayer: %s\n", mistake.c_str());
     return 2;
   }
-  if (rank == 0 && !line.json) std::puts("form  traffic    threads   bytes   ns a message  million a second");
+  if (rank == 0 && !line.json)
+    std::puts("form  completion       traffic    threads   bytes   ns a message  million a second");
   std::uint64_t wrong = 0;
   for (const traffic_options& each : points) {
     const traffic_result found = mpi_amlayer::run_traffic(each);

@@ -11,6 +11,9 @@ namespace {
 
 const std::map<std::string, layer_form> forms{
     {"one", layer_form::one}, {"vci", layer_form::vci}, {"tag", layer_form::tag}};
+const std::map<std::string, completion_kind> completions{{"poll", completion_kind::poll},
+                                                         {"continue", completion_kind::continuation},
+                                                         {"continue-request", completion_kind::continue_request}};
 const std::map<std::string, traffic_kind> kinds{{"ping-pong", traffic_kind::ping_pong}, {"flood", traffic_kind::flood}};
 
 template <class Value>
@@ -31,6 +34,7 @@ constexpr const char* footer =
 }  // namespace
 
 const char* name_of(layer_form form) noexcept { return find_name(forms, form); }
+const char* name_of(completion_kind completion) noexcept { return find_name(completions, completion); }
 const char* name_of(traffic_kind traffic) noexcept { return find_name(kinds, traffic); }
 
 command_line read_command_line(int argc, const char* const* argv, const std::string& library) {
@@ -42,6 +46,12 @@ command_line read_command_line(int argc, const char* const* argv, const std::str
                   "one: a communicator for all threads; vci: one for each thread; tag: one, in which each thread "
                   "receives from any source by a tag of its own")
       .with_default(name_of(out.form));
+  parser
+      .add_choice("--completion", out.completion, completions,
+                  "how requests but that of headers are seen to be complete: poll: by tests; continue: by callbacks of "
+                  "MPIX_Continue; continue-request: by callbacks that are registered in a continuation request of each "
+                  "device")
+      .with_default(name_of(out.completion));
   parser
       .add_choice("--traffic", out.traffic, kinds,
                   "ping-pong: each thread and its partner answer each other; flood: threads of even ranks only send")

@@ -12,6 +12,7 @@ namespace mpi_amlayer {
 
 struct command_line {
   layer_form form = layer_form::one;
+  completion_kind completion = completion_kind::poll;
   traffic_kind traffic = traffic_kind::ping_pong;
   std::vector<int> threads{1};
   std::vector<std::uint32_t> bytes{8};
@@ -29,6 +30,7 @@ struct command_line {
 
 /// As the user writes them.
 [[nodiscard]] const char* name_of(layer_form form) noexcept;
+[[nodiscard]] const char* name_of(completion_kind completion) noexcept;
 [[nodiscard]] const char* name_of(traffic_kind traffic) noexcept;
 
 }  // namespace mpi_amlayer

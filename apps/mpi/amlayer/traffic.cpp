@@ -64,7 +64,7 @@ class traffic final : public message_target {
     for (int number = 0; number < devices; ++number) {
       const bool is_by_tag = options.form == layer_form::tag;
       MPI_Comm comm = communicators_[options.form == layer_form::vci ? static_cast<std::size_t>(number) : 0];
-      devices_.push_back(std::make_unique<device>(comm, is_by_tag ? number : 0, is_by_tag, *this));
+      devices_.push_back(std::make_unique<device>(comm, is_by_tag ? number : 0, is_by_tag, options.completion, *this));
     }
   }
   ~traffic() override {

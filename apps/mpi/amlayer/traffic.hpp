@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "layer.hpp"
+
 namespace mpi_amlayer {
 
 inline constexpr int threads_max = 64;
@@ -24,6 +26,7 @@ enum class traffic_kind : std::uint8_t { ping_pong, flood };
 
 struct traffic_options {
   layer_form form;
+  completion_kind completion;
   traffic_kind traffic;
   int threads;
   std::uint32_t bytes;     // the size of a payload
