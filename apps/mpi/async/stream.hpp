@@ -42,8 +42,9 @@ class own_stream {
     if constexpr (created_stream<Stream>) {
       const returned_errors returned;
       if (const int code = MPIX_Stream_create(MPI_INFO_NULL, &stream_); code != MPI_SUCCESS)
-        throw std::runtime_error{"MPIX_Stream_create: " + error_text(code) +
-                                 " (MPICH has as many streams as MPIR_CVAR_CH4_RESERVE_VCIS says)"};
+        throw std::runtime_error{
+            "MPIX_Stream_create: " + error_text(code) +
+            " (a library has a limited number of streams; MPICH as many as MPIR_CVAR_CH4_RESERVE_VCIS says)"};
     }
   }
   ~own_stream() {
