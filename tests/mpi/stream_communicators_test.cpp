@@ -12,6 +12,7 @@
 namespace weft {
 namespace {
 
+using test::arrivals_at;
 using test::hook_body;
 using test::idle_streams;
 using test::numbers_of_rank;
@@ -55,6 +56,7 @@ TEST(mpi_stream_communicators, exchange_messages_between_devices_of_different_nu
     const own_stream stream;
     const stream_comm comm{stream.handle()};
     exchange(comm.handle(), 1 - mine.rank, 300);
+    EXPECT_GE(arrivals_at(stream.handle()), 300U);
   });
 }
 
@@ -158,6 +160,40 @@ TEST(mpi_stream_communicators, are_waited_for_beside_other_communicators) {
         }
       }
       EXPECT_EQ(got, (std::array<int, 3>{round, round, round}));
+    }
+  });
+}
+
+// The message of another communicator, whose receive is the first, is sent after the stream's.
+TEST(mpi_stream_communicators, are_waited_for_where_the_first_request_is_of_another_one) {
+  test::run_stream_ranks(2, [](numbers_of_rank mine) {
+    const own_stream stream;
+    const stream_comm comm{stream.handle()};
+    const int peer = 1 - mine.rank;
+    for (int round = 0; round < 30; ++round) {
+      int got = -1;
+      if (mine.rank == 1) {
+        EXPECT_EQ(MPI_Send(&round, 1, MPI_INT, peer, 0, comm.handle()), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Recv(&got, 1, MPI_INT, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Send(&round, 1, MPI_INT, peer, 2, MPI_COMM_WORLD), MPI_SUCCESS);
+        continue;
+      }
+      int later = -1, index = -1, flag = 0, count = 0;
+      std::array<MPI_Request, 2> requests{};
+      EXPECT_EQ(MPI_Irecv(&later, 1, MPI_INT, peer, 2, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Irecv(&got, 1, MPI_INT, peer, 0, comm.handle(), &requests[1]), MPI_SUCCESS);
+      if (round % 3 == 0) {
+        EXPECT_EQ(MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      } else if (round % 3 == 1) {
+        EXPECT_EQ(MPI_Waitsome(2, requests.data(), &count, &index, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      } else {
+        while (flag == 0) EXPECT_EQ(MPI_Testany(2, requests.data(), &index, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      }
+      EXPECT_EQ(index, 1);
+      EXPECT_EQ(got, round);
+      EXPECT_EQ(MPI_Send(&round, 1, MPI_INT, peer, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+      EXPECT_EQ(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+      EXPECT_EQ(later, round);
     }
   });
 }

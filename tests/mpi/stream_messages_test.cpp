@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mpi/ranks.hpp"
-#include "mpix.h"
+#include "mpi/streams.hpp"
 
 namespace weft {
 namespace {
@@ -144,6 +143,9 @@ TEST(mpi_stream_messages, are_sent_by_threads_each_with_its_stream) {
             }
           }
           for (const int each : next) EXPECT_EQ(each, rounds);
+          if (all.stream(own) != MPIX_STREAM_NULL) {
+            EXPECT_GE(test::arrivals_at(all.stream(own)), std::uint64_t{threads} * rounds);
+          }
         });
         EXPECT_EQ(MPI_Barrier(MPI_COMM_WORLD), MPI_SUCCESS);
       },

@@ -38,6 +38,11 @@ class own_stream {
   MPIX_Stream handle_ = MPIX_STREAM_NULL;
 };
 
+/// How many messages have arrived at the device of a stream.
+inline std::uint64_t arrivals_at(MPIX_Stream stream) {
+  return mpi::find_stream(stream)->device.counters().arrivals.messages;
+}
+
 /// A stream communicator of all ranks.
 class stream_comm {
  public:
