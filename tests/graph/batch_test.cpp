@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/fixed_pools.hpp"
+#include "support/own_messages.hpp"
 #include "support/waiting.hpp"
 #include "weft/test/local_job.hpp"
 #include "weft/weft.hpp"
@@ -28,39 +29,11 @@ class batch_of_operations : public testing::Test {
   static void SetUpTestSuite() { test::fix_pools(); }
 };
 
-// Receives of this rank's own messages, whose tags begin at `first`.
-class receives {
- public:
-  explicit receives(std::size_t count) : words_(count) {}
-  void post(device& dev, completion& local, std::uint64_t first = 0) {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      static_cast<void>(test::post(dev, [&] {
-        return dev.post_recv(dev.runtime().rank(), std::span{&words_[i], 1}, local, {.tag = first + i});
-      }));
-    }
-  }
-  void send(device& dev, std::size_t number, std::uint64_t value, std::uint64_t first = 0) {
-    static_cast<void>(test::post(dev, [&] {
-      counter* const none = sent_for(dev);
-      return dev.post_send(dev.runtime().rank(), std::span{&value, 1}, *none, {.tag = first + number});
-    }));
-  }
-  [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
-
- private:
-  counter* sent_for(device& dev) {
-    if (!sent_) sent_.emplace(dev.runtime());
-    return &*sent_;
-  }
-  std::vector<std::uint64_t> words_;
-  std::optional<counter> sent_;
-};
-
 TEST_F(batch_of_operations, signals_once_when_all_are_complete) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     completion_queue ends{rt};
-    receives all{3};
+    test::own_messages all{3};
     batch posts{rt};
     int context = 0;
     all.post(dev, posts);
@@ -96,7 +69,7 @@ TEST_F(batch_of_operations, is_done_where_all_are_complete_at_the_close) {
     EXPECT_EQ(ended.outstanding(), 0U);
     EXPECT_TRUE(posts.close(ended, {.allow_done = false}).is_posted());
     EXPECT_EQ(ended.value(), 1U);
-    receives all{1};
+    test::own_messages all{1};
     all.post(dev, posts);
     all.send(dev, 0, 5);
     ASSERT_TRUE(test::eventually(dev, [&] { return posts.outstanding() == 0; }));
@@ -120,7 +93,7 @@ TEST_F(batch_of_operations, counts_what_fails_and_keeps_the_first_error) {
       static_cast<void>(test::post(dev, [&] { return dev.post_send(0, std::span{&word, 1}, sent); }));
       ASSERT_TRUE(test::eventually(dev, [&] { return posts.outstanding() == 0; }));
       const status receive = test::post(dev, [&] { return dev.post_recv(0, std::span{&word, 1}, posts, {.tag = 1}); });
-      receives all{1};
+      test::own_messages all{1};
       all.post(dev, posts, 2);
       if (round == 1) {
         all.send(dev, 0, 3, 2);
@@ -154,7 +127,7 @@ void end_rounds(std::size_t threads, std::uint64_t rounds) {
     device& dev = rt.default_device();
     counter ended{rt};
     batch posts{rt};
-    std::deque<receives> all;
+    std::deque<test::own_messages> all;
     for (std::size_t i = 0; i < threads; ++i) all.emplace_back(each);
     std::atomic<std::uint64_t> posted{0}, begun{1};
     std::atomic<bool> right{true};
@@ -202,7 +175,7 @@ TEST_F(batch_of_operations, may_be_destroyed_once_its_end_is_seen) {
     }};
     for (std::uint64_t round = 0; round < 300; ++round) {
       counter ended{rt};
-      receives all{2};
+      test::own_messages all{2};
       std::optional<batch> posts{std::in_place, rt};
       all.post(dev, *posts);
       all.send(dev, 0, round);
@@ -238,7 +211,7 @@ TEST_F(batch_of_operations, is_a_node_of_a_graph) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     completion_queue ends{rt};
-    receives all{4};
+    test::own_messages all{4};
     batch posts{rt};
     bool is_seen = false;
     graph steps{dev};
@@ -263,7 +236,7 @@ TEST_F(batch_of_operations, is_awaited_by_a_coroutine) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     run_loop loop{dev};
-    receives all{4};
+    test::own_messages all{4};
     batch posts{rt};
     const auto work = [&]() -> task<std::uint64_t> {
       all.post(dev, posts);
@@ -287,12 +260,12 @@ TEST_F(batch_of_operations, is_awaited_by_a_coroutine) {
   });
 }
 
-TEST_F(batch_of_operations, is_waited_for_by_threads_and_fibers) {
+TEST_F(batch_of_operations, is_waited_for_by_a_thread) {
   test::local_job{1}.run([](runtime& rt) {
     device& dev = rt.default_device();
     blocking_device blocking{dev};
     const auto work = [&](std::uint64_t first) {
-      receives all{4};
+      test::own_messages all{4};
       batch posts{rt};
       all.post(dev, posts, first);
       for (std::size_t i = 0; i < 4; ++i) all.send(dev, i, i + first, first);
@@ -312,11 +285,6 @@ TEST_F(batch_of_operations, is_waited_for_by_threads_and_fibers) {
       }
     };
     work(0);
-    std::array<device*, 1> devices{&dev};
-    fiber_scheduler fibers{{.workers = 2, .devices = devices}};
-    std::vector<fiber> all;
-    for (std::uint64_t i = 1; i <= 8; ++i) all.push_back(fibers.spawn([&work, i] { work(100 * i); }));
-    for (fiber& each : all) each.join();
   });
 }
 
@@ -378,7 +346,7 @@ TEST_F(batch_of_operations, refuses_what_it_can_not_end) {
       expect_refused(errc::invalid_argument, "signal itself", [&] { static_cast<void>(posts.close(posts)); });
       expect_refused(errc::invalid_argument, "is given for a batch",
                      [&] { static_cast<void>(rt.register_completion(posts, {.id = 1})); });
-      receives all{1};
+      test::own_messages all{1};
       all.post(dev, posts);
       EXPECT_TRUE(posts.close(ended).is_posted());
       expect_refused(errc::invalid_state, "is closed already", [&] { static_cast<void>(posts.close(ended)); });
