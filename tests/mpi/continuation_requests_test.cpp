@@ -163,5 +163,45 @@ TEST(mpi_continuation_requests, finalize_runs_those_that_may_run_and_detaches_th
   EXPECT_EQ(by[0].times + by[1].times + by[2].times, 0);
 }
 
+TEST(mpi_continuation_requests, run_callbacks_of_a_stream_where_it_makes_progress) {
+  const auto body = [](numbers_of_rank) {
+    for (const int flags : {0, MPIX_CONT_POLL_ONLY}) {
+      MPIX_Stream stream = MPIX_STREAM_NULL;
+      MPI_Comm comm = MPI_COMM_NULL;
+      EXPECT_EQ(MPIX_Stream_create(MPI_INFO_NULL, &stream), MPI_SUCCESS);
+      EXPECT_EQ(MPIX_Stream_comm_create(MPI_COMM_SELF, stream, &comm), MPI_SUCCESS);
+      {
+        home_request home{flags};
+        const int sent = 3;
+        int into = -1;
+        MPI_Request request = MPI_REQUEST_NULL;
+        called by;
+        EXPECT_EQ(MPI_Irecv(&into, 1, MPI_INT, 0, 0, comm, &request), MPI_SUCCESS);
+        EXPECT_EQ(attach(request, by, 0, home.handle), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Send(&sent, 1, MPI_INT, 0, 0, comm), MPI_SUCCESS);
+        make_progress();  // of the default stream
+        EXPECT_EQ(by.times, 0);
+        EXPECT_EQ(MPIX_Stream_free(&stream), MPI_ERR_OTHER);
+        EXPECT_TRUE(home.test_several());
+        EXPECT_EQ(by.times, 1);
+        EXPECT_EQ(into, 3);
+      }
+      EXPECT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+      EXPECT_EQ(MPIX_Stream_free(&stream), MPI_SUCCESS);
+    }
+    // One that is left, with its stream.
+    static int never = -1;
+    static called left;
+    MPIX_Stream stream = MPIX_STREAM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(MPIX_Stream_create(MPI_INFO_NULL, &stream), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Stream_comm_create(MPI_COMM_SELF, stream, &comm), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Irecv(&never, 1, MPI_INT, 0, 0, comm, &request), MPI_SUCCESS);
+    EXPECT_EQ(attach(request, left, MPIX_CONT_REQBUF_VOLATILE), MPI_SUCCESS);
+  };
+  run_ranks(1, body, {}, MPI_THREAD_MULTIPLE);
+}
+
 }  // namespace
 }  // namespace weft::continued
