@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # libweft.so, of the objects that are in the archive. Its symbols have a version, and only those of public names are
 # exported: a version script lists them. tests/scripts/install_test.py finds names that are missing here.
-set(WEFT_PUBLIC_NAMES blocking_device buffer_allocator collective completion completion_queue completion_record
+set(WEFT_PUBLIC_NAMES batch blocking_device buffer_allocator collective completion completion_queue completion_record
   counter describe_communicator detail device error event fiber fiber_barrier fiber_condition fiber_event fiber_mutex fiber_ref
   fiber_scheduler graph group handler hook layout make_group matched_message matching_engine memory memory_kind memory_region
   name_of packet persistent_collective progress_thread registration run_loop runtime runtime_options suspender synchronizer

@@ -30,8 +30,8 @@ void fiber_witness::describe(base::report& into) {
            base::form_for(waits.count, "waits", "wait"), waits.text);
   if (!makes_progress_ && waits.has_peers) {
     into.add(
-        "the scheduler of these fibers has no `.devices`, so its workers make no progress: give it devices, or use a "
-        "progress_thread");
+        "the scheduler of these fibers has no `.devices`, so its workers make progress only before they sleep: give it "
+        "devices, or use a progress_thread");
   }
 }
 

@@ -22,13 +22,15 @@ void expect_end(device& dev, fiber& waits) {
   while (!has_ended && !waits.join({.timeout = {}})) dev.progress();
 }
 
-void exchange(runtime& rt, blocking_device& io, std::uint64_t tag) {
+// Each message has a tag of its own: messages of one tag may overtake each other.
+void exchange(runtime& rt, blocking_device& io, std::uint64_t number) {
+  const std::uint64_t tag = number * rounds;
   const std::uint32_t peer = (rt.rank() + 1) % rt.size();
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::uint64_t word = round;
-    io.send(peer, {&word, sizeof word}, {.tag = tag});
+    io.send(peer, {&word, sizeof word}, {.tag = tag + round});
     word = ~round;
-    static_cast<void>(io.recv(peer, {&word, sizeof word}, {.tag = tag}));
+    static_cast<void>(io.recv(peer, {&word, sizeof word}, {.tag = tag + round}));
     EXPECT_EQ(word, round);
   }
 }

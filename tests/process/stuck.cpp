@@ -265,6 +265,18 @@ void fibers(weft::runtime& rt) {
 }
 void fibers_without_devices(weft::runtime& rt) { run_fibers(rt, {}); }
 
+// A receive is posted, and the only fiber waits for something else.
+void fiber_at_an_event(weft::runtime& rt) {
+  weft::counter received{rt};
+  std::uint64_t word = 0;
+  rt.default_device().until_accepted(
+      [&] { return rt.default_device().post_recv(left_of(rt), bytes_of(word), received, {.tag = 5}); });
+  weft::fiber_scheduler fibers{{.workers = 1}};
+  weft::fiber_event never;
+  weft::fiber one = fibers.spawn([&] { never.wait(); });
+  one.join();
+}
+
 weft::task<> receive_in(weft::run_loop& loop, std::uint32_t peer, std::uint64_t& word) {
   static_cast<void>(co_await loop.post_recv(peer, bytes_of(word), {.tag = 5}));
 }
@@ -290,6 +302,7 @@ int main(int argc, char** argv) {
       {"full_local_queue", &full_local_queue},
       {"fibers", &fibers},
       {"fibers_without_devices", &fibers_without_devices},
+      {"fiber_at_an_event", &fiber_at_an_event},
       {"coroutines", &coroutines},
       {"full_queue", &full_queue},
       {"other_tag", &other_tag},

@@ -56,6 +56,7 @@ PAIRS = {
                                     rf"rank {rank} thread 1: [\d.]+ us a round trip",
 }
 RINGS = {
+    "batch": lambda rank, size: f"rank {rank}: 10 steps right",
     "collectives": lambda rank, size: f"rank {rank}: the parts are right, the sum is {size * size / 2:g}",
     "device_memory": lambda rank, size: f"rank {rank}: the bytes of rank {previous(rank, size)} came whole; "
                                         "a buffer that does not name its memory is refused",

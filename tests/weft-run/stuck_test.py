@@ -190,9 +190,13 @@ class Standstill(unittest.TestCase):
         self.expect("fibers", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: 1 in recv with rank 0, tag 5$",
                     r"^weft 1/2: stuck: thread \d+ has waited .* s in fiber::join$")
 
-    def test_fibers_without_devices_are_told_that_no_thread_makes_progress(self):
+    def test_fibers_without_devices_are_told_that_their_workers_make_little_progress(self):
         self.expect("fibers_without_devices", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: 1 in recv with rank 0",
-                    r"^weft 1/2: stuck: the scheduler of these fibers has no `.devices`, so its workers make no progress",
+                    r"^weft 1/2: stuck: the scheduler of these fibers has no `.devices`, so its workers make progress only before "
+                    r"they sleep: give it devices, or use a progress_thread$")
+
+    def test_a_rank_in_which_no_thread_makes_progress_is_named(self):
+        self.expect("fiber_at_an_event", r"^weft 1/2: stuck: 1 fiber of a scheduler waits: ",
                     r"^weft 1/2: stuck: no thread has made progress meanwhile, on any device$")
 
     def test_coroutines_say_what_they_wait_for(self):
