@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Continuations of requests that fail, callbacks that return an error, and wrong calls.
 #include <array>
-#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -155,7 +154,6 @@ TEST(mpi_continuation_errors, a_request_that_another_call_waits_for_takes_none_w
         int into = -1;
         MPI_Request request = begin_receive(into);
         called by;
-        std::atomic<bool> is_refused{false};
         test::run_threads_of_rank(2, [&](int thread) {
           if (thread == 0) {
             MPI_Request mine = request;
