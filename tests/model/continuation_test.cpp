@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "model/atomics.hpp"
+#include "model/plain_words.hpp"
 #include "model/planting.hpp"
 #include "mpi/objects/continuation_lists.hpp"
 #include "mpi/objects/request_waiter.hpp"
@@ -22,13 +23,6 @@ class model_continuation : public ::testing::Test {
     if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
   }
 };
-
-void write(std::uint64_t& to, std::uint64_t value) { model_atomics::write_nonatomic(&to, &value, sizeof value); }
-std::uint64_t read(const std::uint64_t& from) {
-  std::uint64_t out = 0;
-  model_atomics::read_nonatomic(&out, &from, sizeof out);
-  return out;
-}
 
 // A continuation of two requests: their ends, and the call that attaches it, step it down.
 struct continuation {
@@ -123,14 +117,14 @@ void an_end_that_may_overlook_it_is_looked_for() {
 
 // Either the end takes it, or it is detached; then nobody uses it.
 void it_is_detached() {
-  request one;
+  request awaited;
   continuation attached;
   attached.open.reset();
-  threads([&] { one.end(); },
+  threads([&] { awaited.end(); },
           [&] {
             write(attached.made, 1);
-            one.attach(attached);
-            if (one.slot.continuation() == &attached && one.slot.try_detach(&attached))
+            awaited.attach(attached);
+            if (awaited.slot.continuation() == &attached && awaited.slot.try_detach(&attached))
               check(!attached.open.drop(), "it runs though it is detached");
             while (!attached.open.is_alone()) await_change();
             write(attached.gone, 1);
@@ -220,10 +214,10 @@ void a_start_releases_what_is_held() {
 
 void what_follows_a_completion_is_held() {
   list held;
-  node one;
+  node kept;
   static_cast<void>(held.take_all(true));
   bool is_run = false;
-  threads([&] { is_run = !held.push_unless_open(one); },
+  threads([&] { is_run = !held.push_unless_open(kept); },
           [&] { check(held.try_close() || held.has_nodes(), "it does not close"); });
   check(is_run == (held.take_all(false) == nullptr), "one is lost, or there twice");
   check(held.is_closed(), "it is open");

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "model/atomics.hpp"
+#include "model/plain_words.hpp"
 #include "model/planting.hpp"
 
 namespace {
@@ -22,13 +23,6 @@ class model_request_waiter : public ::testing::Test {
     if (!can_explore()) GTEST_SKIP() << "ThreadSanitizer does not know the explorer's contexts";
   }
 };
-
-void write(std::uint64_t& to, std::uint64_t value) { model_atomics::write_nonatomic(&to, &value, sizeof value); }
-std::uint64_t read(const std::uint64_t& from) {
-  std::uint64_t out = 0;
-  model_atomics::read_nonatomic(&out, &from, sizeof out);
-  return out;
-}
 
 struct waiter {
   weft::mpi::basic_end_count<model_atomics> ends;

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "model/atomics.hpp"
+#include "model/plain_words.hpp"
 #include "model/planting.hpp"
 
 namespace {
@@ -29,15 +30,6 @@ struct house {
   atomic<std::uint32_t> is_limited{0};
   std::uint64_t written = 0;    // what the fiber waits for
   std::uint64_t scheduler = 0;  // what `resume` uses, and the fiber destroys when it has left
-
-  static void write(std::uint64_t& to, std::uint64_t value) {
-    model_atomics::write_nonatomic(&to, &value, sizeof value);
-  }
-  static std::uint64_t read(const std::uint64_t& from) {
-    std::uint64_t out = 0;
-    model_atomics::read_nonatomic(&out, &from, sizeof out);
-    return out;
-  }
 
   void set_for_fiber() {
     write(written, 1);

@@ -48,13 +48,14 @@ inline void send_two_to_self(int tag = 0) {
   EXPECT_EQ(MPI_Send(numbers.data(), 2, MPI_INT, 0, tag, MPI_COMM_SELF), MPI_SUCCESS);
 }
 
-inline int attach(MPI_Request& request, called& by, int flags = 0, MPI_Request home = MPI_REQUEST_NULL,
+inline int attach(MPI_Request& request, called& calls, int flags = 0, MPI_Request home = MPI_REQUEST_NULL,
                   MPI_Status* status = MPI_STATUS_IGNORE) {
-  return MPIX_Continue(&request, &called::run, &by, flags, status, home);
+  return MPIX_Continue(&request, &called::run, &calls, flags, status, home);
 }
-inline int attach_to_all(std::vector<MPI_Request>& requests, called& by, int flags = 0,
+inline int attach_to_all(std::vector<MPI_Request>& requests, called& calls, int flags = 0,
                          MPI_Request home = MPI_REQUEST_NULL, MPI_Status* statuses = MPI_STATUSES_IGNORE) {
-  return MPIX_Continueall(static_cast<int>(requests.size()), requests.data(), &called::run, &by, flags, statuses, home);
+  return MPIX_Continueall(static_cast<int>(requests.size()), requests.data(), &called::run, &calls, flags, statuses,
+                          home);
 }
 
 // A continuation request, which is started.

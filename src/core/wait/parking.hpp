@@ -177,8 +177,9 @@ class parking {
   [[nodiscard]] std::uint64_t late_count() const noexcept { return late_.load(std::memory_order_relaxed); }  // [stat]
 
  private:
-  /// Whether threads or fibers sleep in a wait, or are on their way from it, as one that waits for its core.
+  // Whether threads or fibers sleep in a wait, or have been woken and do not run yet.
   [[nodiscard]] bool have_sleepers() const noexcept { return asleep_.load(std::memory_order_relaxed) != 0; }  // [hint]
+
   // A fiber that is suspended, or a thread that has slept in its wait.
   using lookers = basic_lookers<>;
   struct sleeper : lookers::seat {

@@ -11,18 +11,18 @@
 // yields for a while: as long as that yield took, twice as long after the next such yield, and up to 64 times as long
 // if they go on. A single one, as when a process starts, costs little so.
 //
-// Threads of one rank share a core: two partners that run at the same moment answer each other
-// within the first looks and never sleep, so that others of their core, whose messages have arrived, wait for the end
-// of a slice of time, and then for a moment at which their own partner runs. So a thread that has waited
-// `waits_before_yield` times yields once, if threads of its process sleep or are on their way from it.
+// Where threads of one rank share a core, two partners that run at the same moment answer each other within the first
+// looks and never sleep. Others of their core, whose messages have arrived, wait for the end of a slice of time, and
+// then for a moment at which their own partner runs. So a thread that has waited `waits_before_yield` times yields
+// once, if threads of its process sleep or have been woken and do not run yet.
 //
 // A wait by tests of the program (MPI_Test) follows the same counts. Where another wait would sleep, it yields on, as
 // only the program knows whether it waits at all.
 //
 // Cost: a read to each wait, and a count of the thread's own to one whose first look finds nothing; two looks at the
 // clock and a system call for each yield. Nothing more to threads whose messages come within the first looks, nor if no
-// rank shares this one's cores: its threads yield once in so many waits. Progress: wait-free. No memory order
-// is needed: threads share only hints.
+// rank shares this one's cores: its threads yield once in so many waits. Progress: wait-free. No memory order is
+// needed: threads share only hints.
 #pragma once
 
 #include <atomic>

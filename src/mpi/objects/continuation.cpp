@@ -66,7 +66,7 @@ std::size_t registrar::thread_number() noexcept { return detail::find_request_ca
 
 void end_request(continuation& attached, const request& req) noexcept {
   if (!attached.open.drop()) return;
-  // The thread that ends the last request makes progress there, and goes on to.
+  // The thread that ends the last request makes progress there, and will again.
   if (req.owner != nullptr && !attached.is_of_first_vci) {
     message_route& route = req.comm().route;
     attached.queue = &route.pending.continued;
